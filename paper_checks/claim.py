@@ -32,6 +32,7 @@ NOT_AS_MEANT: tuple[Verdict, ...] = ("refuted", "corrected")
 PRINTS: tuple[Print, ...] = ("as meant", "misprint", "unstated", "inconsistent")
 KINDS: tuple[Kind, ...] = ("statement", "number", "assumption", "definition", "setting", "algorithm", "experiment")
 IMPORTANCES: tuple[Importance, ...] = ("result", "step", "detail")
+NO_CHECK = "no check yet"  # why a stub, a claim of which nobody has written the check, has no verdict
 LONGEST_REASON = 140  # characters of the sentence that says why a statement fails
 GRADES: tuple[Grade, ...] = ("kernel", "proof", "certified", "statistical", "search")  # strongest first
 
@@ -494,6 +495,11 @@ class Claim:
     def label(self) -> str:
         """The part of the id after the slash."""
         return self.id.split("/")[1]
+
+    @property
+    def is_stub(self) -> bool:
+        """Whether nobody has written its check yet."""
+        return self.expect == "not checkable here" and self.expect_reason == NO_CHECK
 
     @property
     def meant(self) -> Reading | Form:

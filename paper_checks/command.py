@@ -380,7 +380,7 @@ def _print_plan(claims: Sequence[Claim], slots: Sequence[str]) -> int:
 
 
 def _claims(options: argparse.Namespace) -> int:
-    from paper_checks.pages.card import count_by_kind, describe_grade, describe_verdict
+    from paper_checks.pages.card import count_by_kind, count_stubs, describe_grade, describe_verdict
     from paper_checks.replaying.places import check_place, replay_places
 
     ledger = ledger_of(options)
@@ -414,10 +414,12 @@ def _claims(options: argparse.Namespace) -> int:
     width = max(len(claim.id) for claim in claims)
     for claim in claims:
         grade = describe_grade(claim.grade, claim.family) or "-"
-        verdict = describe_verdict(claim.expect, claim.print)
+        verdict = "not checked yet" if claim.is_stub else describe_verdict(claim.expect, claim.print)
         print(f"{claim.id:{width}}  {verdict:22}  {grade:11}  {claim.where}")
     number = f"{len(claims)} claim{'' if len(claims) == 1 else 's'}"
-    print(f"{number}{count_by_kind([(claim.kind, claim.expect) for claim in claims])}")
+    judged = [claim for claim in claims if not claim.is_stub]
+    counted = count_by_kind([(claim.kind, claim.expect) for claim in judged])
+    print(f"{number}{counted}{count_stubs(len(claims) - len(judged), alone=not judged)}")
     return AS_EXPECTED
 
 

@@ -58,6 +58,11 @@ class Result:
     option: str = ""
 
     @property
+    def is_stub(self) -> bool:
+        """Whether nobody has written its check yet."""
+        return self.claim.is_stub and self.as_expected
+
+    @property
     def is_outside(self) -> bool:
         """Whether its claim is declared outside of the toolkit, whose tests have not seen it."""
         return not self.claim.module.startswith(f"{__name__.partition('.')[0]}.")

@@ -290,11 +290,21 @@ def summary_line(result: Result) -> str:
         return sentence_case(decision.reason)
     if decision.verdict == "ambiguous":
         return sentence_case(describe_readings(result))
+    if misprinted := describe_misprint(result):
+        return sentence_case(misprinted)
     if decision.verdict == "holds" and claim.because:
         return sentence_case(claim.because)
     if decision.verdict == "refuted":
         return shorten(f"Printed: {evidence.printed}; obtained: {evidence.obtained}", 160)
     return shorten(f"Scope: {evidence.scope}", 160)
+
+
+def describe_misprint(result: Result) -> str:
+    """Return what is false in the print of a number that holds as meant; empty for every other result."""
+    claim = result.claim
+    if (result.decision.verdict, claim.print, claim.kind) != ("holds", "misprint", "number"):
+        return ""
+    return f"holds as meant; misprint: {claim.because}" if claim.because else "holds as meant; misprint"
 
 
 def describe_record(result: Result) -> str:
@@ -320,10 +330,10 @@ def tally(run: Run) -> str:
     """Return counts by verdict that add up to all claims, and whether all agree with the record."""
     different = sum(not result.as_expected for result in run.results)
     number = len(run.results)
+    judged = [result for result in run.results if not result.is_stub]
     told = count_by_kind(
-        [(result.claim.kind, result.decision.verdict) for result in run.results],
-        [result.claim.print for result in run.results],
-    )
+        [(result.claim.kind, result.decision.verdict) for result in judged], [result.claim.print for result in judged]
+    ) + count_stubs(number - len(judged), alone=not judged)
     claims = f"{number} claim{'' if number == 1 else 's'}{told}"
     if run.level > SUITE_LEVEL:
         return f"{claims}; the levels spent add up to {run.level:.2g}, above the bound {SUITE_LEVEL:g}"
@@ -395,6 +405,15 @@ def count_by_kind(found: Sequence[tuple[Kind, Verdict]], prints: Sequence[Print]
     if len(told) > 1:
         return ": " + " + ".join(f"{kinds} ({counts})" for kinds, counts in told)
     return f": {told[0][1]}" if told else ""
+
+
+def count_stubs(number: int, alone: bool = False) -> str:
+    """Return the number of claims without a check as the end of a count, or as all of it; empty if there are none.
+
+    >>> count_stubs(2), count_stubs(1, alone=True), count_stubs(0)
+    ('; 2 not checked yet', ': 1 not checked yet', '')
+    """
+    return f"{':' if alone else ';'} {number} not checked yet" if number else ""
 
 
 def describe_kinds(kinds: Sequence[Kind]) -> str:
@@ -545,19 +564,23 @@ def findings_text(paper: Paper, encoding: str = "utf-8", whole: bool = True) -> 
 def _describe_rest(paper: Paper) -> str:
     """Return how many entries hold, and what there is to say about the others."""
     claims = paper.claims()
+    stubs = sum(claim.is_stub for claim in claims)
+    claims = tuple(claim for claim in claims if not claim.is_stub)
     plain = sum(claim.is_plain for claim in claims)
     held = sum(claim.expect == "holds" for claim in claims)
     told = [f"{held} of {len(claims)} entries hold as their authors mean them, {plain} of them as printed."]
     left = [claim for claim in claims if not claim.is_plain and paper.finding_of(claim.id) is None]
     unchecked = [claim for claim in left if claim.expect == "not checkable here"]
     if unchecked:
-        told.append(f"{len(unchecked)} {'is' if len(unchecked) == 1 else 'are'} not checked.")
+        told.append(f"{len(unchecked)} cannot be checked here.")
     explained = len(claims) - plain - len(left)
     if explained or not claims:
         others = "others" if not left else f"other {explained}" if explained > 1 else "other one"
         told.append(f"The findings explain the {others}.")
     if missing := [claim.id for claim in left if claim not in unchecked]:
         told.append(f"No finding explains {', '.join(missing)}.")
+    if stubs:
+        told.append(f"{stubs} {'more is' if stubs == 1 else 'more are'} not checked yet.")
     return " ".join(told)
 
 
@@ -712,14 +735,14 @@ def _entry(label: str, text: str) -> list[str]:
 def summary_table(run: Run) -> str:
     """Return id, verdict, grade and seconds of every claim, a mark if the record differs, and a line of counts."""
     rows = [("claim", "verdict", "grade", "seconds", "")]
-    for result in run.results:
+    for result in sorted(run.results, key=lambda one: one.is_stub):  # stubs last
         decision = result.decision
         note = mark(result)
         note += f": {shorten(decision.defect, LONGEST_DEFECT)}" if note and decision.defect else ""
         marked = f"  <-- {note}" if note else "  (excused)" if decision.excused else ""
         marked += f"  ({NOTED})" if result.notes and decision.grade else ""
         marked += f"  ({AS_RECORDED})" if describe_record_of_kernel(result) else ""
-        verdict = describe_verdict(decision.verdict, result.claim.print)
+        verdict = "not checked yet" if result.is_stub else describe_verdict(decision.verdict, result.claim.print)
         grade = describe_grade(decision.grade, result.claim.family) or "-"
         rows.append((result.claim.id, verdict, grade, f"{result.seconds:.2f}", marked))
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
