@@ -263,7 +263,7 @@ def _check(options: argparse.Namespace) -> int:
     from paper_checks.ledger import LedgerError
     from paper_checks.pages.card import summary_table
     from paper_checks.pages.manifest import run_manifest
-    from paper_checks.run import decided_again, store_findings
+    from paper_checks.run import decided_again, do_not_replay, store_findings
 
     ledger = ledger_of(options)
     alone = options.json is not None and is_standard_output(options.json)
@@ -290,7 +290,7 @@ def _check(options: argparse.Namespace) -> int:
         of_files = [one.claim.id for one in run.results if one.claim.id.replace("/", "--") in names]
         with _storing() as phase:
             run, *more = (decided_again(one, ledger, of_files, options.replay_seconds, phase) for one in (run, *more))
-        flaws = _do_not_replay(run)
+        flaws = do_not_replay(run)
         for path in stored:
             print(f"stored {path.name}{flaws.get((path.parent.name, path.stem), '')}", file=table)
     if more:
@@ -306,19 +306,6 @@ def _check(options: argparse.Namespace) -> int:
     if (run.seed, run.budget) == evidence_record.OF:
         _compare_numbers(run, ledger, options.record, table)
     return AS_EXPECTED if run.as_expected else DIFFERENT
-
-
-def _do_not_replay(run: Run) -> dict[tuple[str, str], str]:
-    """Return for each stored file that does not replay what to say about it, by its folder and name."""
-    from paper_checks.replay import stored_path
-
-    pairs = (pair for result in run.results for pair in zip(result.stored, result.replayed, strict=True))
-    places = ((stored_path(Path(), file.id, file.kind), answer) for file, answer in pairs)
-    return {
-        (path.parent.name, path.stem): f", which does not replay: {answer.detail}"
-        for path, answer in places
-        if not answer.confirmed
-    }
 
 
 @contextmanager
@@ -380,8 +367,9 @@ def _print_plan(claims: Sequence[Claim], slots: Sequence[str]) -> int:
 
 
 def _claims(options: argparse.Namespace) -> int:
-    from paper_checks.pages.card import count_by_kind, count_stubs, describe_grade, describe_verdict
+    from paper_checks.pages.card import count_by_kind, describe_grade, describe_verdict
     from paper_checks.replaying.places import check_place, replay_places
+    from paper_checks.result import count_stubs
 
     ledger = ledger_of(options)
     claims = chosen_claims(ledger, options)

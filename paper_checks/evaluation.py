@@ -577,7 +577,7 @@ def evaluate_replay(
 
 
 def describe_error(error: Exception, replay: Replay) -> str:
-    """Return what an error in a replay means: a fault of its code, or values that are no case of the claim."""
+    """Return what an error in a replay means: a fault of its code, or values outside the claim."""
     of_values = isinstance(error, ArithmeticError | LookupError | ValueError)
     what = "replay" if replay.kind == "witness" else "proof"
     head = "not a case of this claim" if of_values else f"an error in the {what} of {replay.id}"

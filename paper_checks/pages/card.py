@@ -19,7 +19,7 @@ from paper_checks.formal.theorems import AS_RECORDED, FormalTheorem, Role
 from paper_checks.pages.plain_mathematics import as_ascii, plain_text
 from paper_checks.paper import Headline, Paper
 from paper_checks.replay import Replayed, Stored
-from paper_checks.result import Result, Run
+from paper_checks.result import Result, Run, count_stubs, describe_misprint
 
 WIDTH = 100
 _LABEL = 13
@@ -299,14 +299,6 @@ def summary_line(result: Result) -> str:
     return shorten(f"Scope: {evidence.scope}", 160)
 
 
-def describe_misprint(result: Result) -> str:
-    """Return what is false in the print of a number that holds as meant; empty for every other result."""
-    claim = result.claim
-    if (result.decision.verdict, claim.print, claim.kind) != ("holds", "misprint", "number"):
-        return ""
-    return f"holds as meant; misprint: {claim.because}" if claim.because else "holds as meant; misprint"
-
-
 def describe_record(result: Result) -> str:
     """Return verdict and grade on record."""
     grade = describe_grade(result.expected_grade, result.claim.family)
@@ -405,15 +397,6 @@ def count_by_kind(found: Sequence[tuple[Kind, Verdict]], prints: Sequence[Print]
     if len(told) > 1:
         return ": " + " + ".join(f"{kinds} ({counts})" for kinds, counts in told)
     return f": {told[0][1]}" if told else ""
-
-
-def count_stubs(number: int, alone: bool = False) -> str:
-    """Return the number of claims without a check as the end of a count, or as all of it; empty if there are none.
-
-    >>> count_stubs(2), count_stubs(1, alone=True), count_stubs(0)
-    ('; 2 not checked yet', ': 1 not checked yet', '')
-    """
-    return f"{':' if alone else ';'} {number} not checked yet" if number else ""
 
 
 def describe_kinds(kinds: Sequence[Kind]) -> str:

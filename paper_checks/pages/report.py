@@ -45,7 +45,7 @@ from paper_checks.pages.report_pages import (
 from paper_checks.pages.report_papers import FIRST, PaperSection, home, paper_sections
 from paper_checks.replay import replays_of
 from paper_checks.replaying.arguments import Argument, argument_of
-from paper_checks.result import Result, Run
+from paper_checks.result import Result, Run, describe_misprint
 from workloads.written import FolderRecord, write_own
 
 if TYPE_CHECKING:
@@ -174,6 +174,7 @@ def _render(
         "split_caption": report_cards.split_caption,
         "fails": report_cards.fails,
         "describe_constants": report_cards.describe_constants,
+        "describe_misprint": describe_misprint,
         "describe_unnamed": card.describe_unnamed,
         "results": by_id,
         "figures": figures,

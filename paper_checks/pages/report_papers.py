@@ -14,7 +14,7 @@ from paper_checks.claim import NOT_AS_MEANT, Claim, Verdict
 from paper_checks.pages import card, status_graph
 from paper_checks.pages.status_map import Cell, Column
 from paper_checks.paper import Finding, Headline, Paper
-from paper_checks.result import Result, Run
+from paper_checks.result import Result, Run, count_stubs
 
 _NUMBERED = re.compile(r"(Theorem|Proposition|Lemma|Corollary|Definition|Assumption|Algorithm|Table|Figure|eqs?\.) ")
 _PLACES = re.compile(r"Section|Appendi|Algorithm|Table|Figure|Earlier versions|v\d ")
@@ -70,7 +70,7 @@ class Theme:
             result.decision.verdict for result in self.judged if result.decision.verdict != "holds"
         )
         checked = f"{len(self.judged)}{': ' if off else ''}{off}" if self.judged or not self.stubs else ""
-        return checked + card.count_stubs(len(self.stubs), alone=not checked).removeprefix(": ")
+        return checked + count_stubs(len(self.stubs), alone=not checked).removeprefix(": ")
 
 
 @dataclass(frozen=True)

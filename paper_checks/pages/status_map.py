@@ -16,10 +16,11 @@ from pathlib import Path
 from markupsafe import escape
 
 from paper_checks.claim import NOT_AS_MEANT, VERDICTS, Claim, Importance, Verdict
-from paper_checks.pages.card import count_stubs, count_verdicts
+from paper_checks.pages.card import count_verdicts
 from paper_checks.pages.plain_mathematics import plain_text
 from paper_checks.pages.status_graph import SIGNS
 from paper_checks.paper import Paper
+from paper_checks.result import count_stubs
 from workloads.files import write_whole
 
 ROWS = 10
