@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any, Literal
 
-from paper_checks.context import LEVEL, Budget, Context
+from paper_checks.context import BUDGETS, LEVEL, Budget, Context
 from paper_checks.engine.lines import STRENGTHS, Lines, Strength
-from paper_checks.evaluation import as_bool, note
+from paper_checks.evaluation import as_bool, note, require_word
 from paper_checks.facts import Fact
 
 Verdict = Literal["holds", "corrected", "refuted", "ambiguous", "not checkable here"]
@@ -32,6 +32,7 @@ NOT_AS_MEANT: tuple[Verdict, ...] = ("refuted", "corrected")
 PRINTS: tuple[Print, ...] = ("as meant", "misprint", "unstated", "inconsistent")
 KINDS: tuple[Kind, ...] = ("statement", "number", "assumption", "definition", "setting", "algorithm", "experiment")
 IMPORTANCES: tuple[Importance, ...] = ("result", "step", "detail")
+NO_CHECK = "no check yet"  # why a stub, a claim of which nobody has written the check, has no verdict
 LONGEST_REASON = 140  # characters of the sentence that says why a statement fails
 GRADES: tuple[Grade, ...] = ("kernel", "proof", "certified", "statistical", "search")  # strongest first
 
@@ -211,11 +212,8 @@ class Form:
     asks: Strength | None = None
 
     def __post_init__(self) -> None:
-        if self.asks is not None and self.asks not in STRENGTHS:
-            raise ValueError(
-                f"asks={self.asks!r} of the form {self.says[:60]!r} must be weaker, stronger or neither: what it "
-                "requires, compared with what is printed"
-            )
+        if self.asks is not None:  # what it requires, compared with what is printed
+            require_word(f"the form {self.says[:60]!r}", "asks", self.asks, STRENGTHS)
         object.__setattr__(self, "says", in_one_line(self.says))
 
 
@@ -382,14 +380,15 @@ class Claim:
         object.__setattr__(self, "says", in_one_line(self.says))
         if not _ID.fullmatch(self.id):
             raise ValueError(f"a claim id must have the form paper/label, got {self.id!r}")
+        require_word(self.id, "the verdict of expect", self.expect, VERDICTS)
         allowed = (None,) if self.expect == "not checkable here" else GRADES
         if self.grade not in allowed or self.full_grade not in (None, *allowed):
             needed = f"a grade, one of {', '.join(GRADES)}" if allowed is GRADES else "no grade"
-            raise ValueError(f"{self.id}: the recorded verdict {self.expect!r} needs {needed}; got {self.grade!r}")
-        if self.expect not in VERDICTS:
-            raise ValueError(f"{self.id}: a recorded verdict must be one of {', '.join(VERDICTS)}; got {self.expect!r}")
-        if self.kind not in KINDS or self.importance not in IMPORTANCES:
-            raise ValueError(f"{self.id}: a claim is {' or '.join(KINDS)}, and {' or '.join(IMPORTANCES)}")
+            got = repr(self.grade) if self.grade not in allowed else f"full_grade={self.full_grade!r}"
+            raise ValueError(f"{self.id}: expect= with the recorded verdict {self.expect!r} needs {needed}; got {got}")
+        require_word(self.id, "kind", self.kind, KINDS)
+        require_word(self.id, "importance", self.importance, IMPORTANCES)
+        require_word(self.id, "budget", self.budget, BUDGETS)
         if len(self.because) > LONGEST_REASON:
             raise ValueError(
                 f"{self.id}: because= has {len(self.because)} characters, but at most {LONGEST_REASON} are allowed"
@@ -468,9 +467,12 @@ class Claim:
             object.__setattr__(self, "intended", Intended(first.name, first.why or _FIRST.why))
         names = [reading.name for reading in self.readings] + [AS_CORRECTED] * (self.correction is not None)
         if self.intended.reading not in names:
-            raise ValueError(f"{self.id}: intended= must name one of {', '.join(names)}; got {self.intended.reading!r}")
-        if self.print not in PRINTS:
-            raise ValueError(f"{self.id}: print= must be one of {', '.join(PRINTS)}; got {self.print!r}")
+            remedy = "; give correction= too" if self.intended.reading == AS_CORRECTED else ""
+            raise ValueError(
+                f"{self.id}: the reading of intended= must name one of {', '.join(names)}; "
+                f"got {self.intended.reading!r}{remedy}"
+            )
+        require_word(self.id, "print", self.print, PRINTS)
         if self.intended.reading == AS_CORRECTED and self.print == "as meant":
             raise ValueError(f"{self.id}: intended= is the correction, so print= must say how the print differs")
         if bool(self.ambiguous) != (self.expect == "ambiguous"):
@@ -493,6 +495,11 @@ class Claim:
     def label(self) -> str:
         """The part of the id after the slash."""
         return self.id.split("/")[1]
+
+    @property
+    def is_stub(self) -> bool:
+        """Whether nobody has written its check yet."""
+        return self.expect == "not checkable here" and self.expect_reason == NO_CHECK
 
     @property
     def meant(self) -> Reading | Form:
@@ -557,6 +564,8 @@ def claim(
     >>> eq_1.paper, eq_1.vary
     ('demo', ('total',))
     """
+    if isinstance(expect, str) or not isinstance(expect, tuple | list) or len(expect) != 2:
+        raise ValueError(f'{id}: expect= must be a verdict and a grade, such as ("holds", "proof"); got {expect!r}')
     verdict, grade = expect
 
     def declare(judge: Judge) -> Claim:

@@ -263,7 +263,7 @@ def _check(options: argparse.Namespace) -> int:
     from paper_checks.ledger import LedgerError
     from paper_checks.pages.card import summary_table
     from paper_checks.pages.manifest import run_manifest
-    from paper_checks.run import decided_again, store_findings
+    from paper_checks.run import decided_again, do_not_replay, store_findings
 
     ledger = ledger_of(options)
     alone = options.json is not None and is_standard_output(options.json)
@@ -286,12 +286,13 @@ def _check(options: argparse.Namespace) -> int:
     if options.store:
         with _kept_by("--store", LedgerError), _storing() as phase:
             stored = store_findings(run, ledger, manifest["commit"], options.replay_seconds, phase)
-        for path in stored:
-            print(f"stored {path.name}", file=table)
         names = {path.stem.partition("@")[0] for path in stored}
         of_files = [one.claim.id for one in run.results if one.claim.id.replace("/", "--") in names]
         with _storing() as phase:
             run, *more = (decided_again(one, ledger, of_files, options.replay_seconds, phase) for one in (run, *more))
+        flaws = do_not_replay(run)
+        for path in stored:
+            print(f"stored {path.name}{flaws.get((path.parent.name, path.stem), '')}", file=table)
     if more:
         run = over_seeds(run, more[0], more[1:])
     if options.json is not None:
@@ -368,6 +369,7 @@ def _print_plan(claims: Sequence[Claim], slots: Sequence[str]) -> int:
 def _claims(options: argparse.Namespace) -> int:
     from paper_checks.pages.card import count_by_kind, describe_grade, describe_verdict
     from paper_checks.replaying.places import check_place, replay_places
+    from paper_checks.result import count_stubs
 
     ledger = ledger_of(options)
     claims = chosen_claims(ledger, options)
@@ -400,10 +402,12 @@ def _claims(options: argparse.Namespace) -> int:
     width = max(len(claim.id) for claim in claims)
     for claim in claims:
         grade = describe_grade(claim.grade, claim.family) or "-"
-        verdict = describe_verdict(claim.expect, claim.print)
+        verdict = "not checked yet" if claim.is_stub else describe_verdict(claim.expect, claim.print)
         print(f"{claim.id:{width}}  {verdict:22}  {grade:11}  {claim.where}")
     number = f"{len(claims)} claim{'' if len(claims) == 1 else 's'}"
-    print(f"{number}{count_by_kind([(claim.kind, claim.expect) for claim in claims])}")
+    judged = [claim for claim in claims if not claim.is_stub]
+    counted = count_by_kind([(claim.kind, claim.expect) for claim in judged])
+    print(f"{number}{counted}{count_stubs(len(claims) - len(judged), alone=not judged)}")
     return AS_EXPECTED
 
 

@@ -9,6 +9,7 @@ from typing import Literal, TypeVar
 import numpy as np
 
 Budget = Literal["quick", "full"]
+BUDGETS: tuple[Budget, ...] = ("quick", "full")
 Size = TypeVar("Size")
 
 LEVEL = 1e-6

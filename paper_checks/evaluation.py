@@ -24,6 +24,8 @@ from typing import Any, Literal, TypeVar
 Number = Fraction | float
 MOST_WRITTEN = 10**100
 """From here on whole numbers are rounded for reading; Python writes out no number of more than 4300 digits."""
+MOST_TOLD = 4
+"""Most changes of stored values that a message lists."""
 Declared = TypeVar("Declared")
 Comparison = Literal["<", "<=", "=", ">=", ">", "!="]
 HOLDS: Mapping[Comparison, Callable[[Any, Any], Any]] = {
@@ -40,18 +42,63 @@ def as_fraction(value: Any) -> Fraction:
     """Return an exact number as a fraction.
 
     Raises:
-        TypeError: it is not an integer, a fraction or a sympy rational.
+        TypeError: it is not an integer, a fraction, a decimal or a sympy rational.
+        ValueError: it is a decimal that is infinite or not a number.
 
-    >>> as_fraction(3)
-    Fraction(3, 1)
+    >>> as_fraction(3), as_fraction(Decimal("0.10"))
+    (Fraction(3, 1), Fraction(1, 10))
     """
     sympy = sys.modules.get("sympy")  # without it no value is a sympy rational
     if sympy is not None and isinstance(value, sympy.Rational):
         return Fraction(int(value.p), int(value.q))
-    if isinstance(value, bool) or not isinstance(value, int | Fraction):
-        kind = type(value).__name__
-        raise TypeError(f"exact numbers must be integers, fractions or sympy rationals, got {kind} {value!r}")
+    if isinstance(value, Decimal) and not value.is_finite():
+        raise ValueError(f"exact numbers must be finite, got {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int | Fraction | Decimal):
+        kind, remedy = type(value).__name__, ""
+        if isinstance(value, float) and math.isfinite(value):
+            text = str(float(value))
+            remedy = (
+                f'; write Rounded.printed("{text}") for a printed number, or Fraction("{text}") for exactly this one'
+            )
+        raise TypeError(
+            f"exact numbers must be integers, fractions, decimals or sympy rationals, got {kind} {value!r}{remedy}"
+        )
     return Fraction(value)
+
+
+def decimal_as_fraction(value: Any) -> Any:
+    """Return a decimal as the fraction that it is, so that no context rounds a result; any other value as it is."""
+    return as_fraction(value) if isinstance(value, Decimal) else value
+
+
+def _exact(value: Any) -> Any:
+    """Return an exact number as it is, a decimal as a fraction.
+
+    Raises:
+        TypeError: it is not exact.
+    """
+    as_fraction(value)
+    return decimal_as_fraction(value)
+
+
+def require_word(owner: str, argument: str, value: object, allowed: Sequence[str]) -> None:
+    """Check that an argument is one of the words that it may be.
+
+    Args:
+        owner: What it is an argument of, such as the id of a claim.
+        argument: Its name.
+        value: What it is.
+        allowed: The words.
+
+    Raises:
+        ValueError: It is something else.
+
+    >>> require_word("my-paper/eq-1", "print", "wrong", ("as meant", "misprint"))
+    Traceback (most recent call last):
+    ValueError: my-paper/eq-1: print= must be one of as meant, misprint; got 'wrong'
+    """
+    if value not in allowed:
+        raise ValueError(f"{owner}: {argument}= must be one of {', '.join(allowed)}; got {value!r}")
 
 
 class Written(Fraction):
@@ -127,9 +174,11 @@ class Hypothesis:
     bound: Number | str
 
     def __post_init__(self) -> None:
+        require_word(f"the assumption {self.name!r}", "relation", self.relation, tuple(HOLDS))
         names = isinstance(self.value, str) and isinstance(self.bound, str) and self.relation in ("=", "!=")
         if not names:
-            as_fraction(self.value), as_fraction(self.bound)
+            object.__setattr__(self, "value", _exact(self.value))
+            object.__setattr__(self, "bound", _exact(self.bound))
 
     @property
     def met(self) -> bool:
@@ -198,6 +247,8 @@ class Violation:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "strict", as_bool(self.strict, "whether a statement is strict"))
+        for name in ("left", "right", "error"):
+            object.__setattr__(self, name, decimal_as_fraction(getattr(self, name)))
 
     @property
     def gap(self) -> Fraction:
@@ -315,6 +366,20 @@ class Replayed:
     ended_by: str = ""
     ended_at: Sequence[Sequence[Any]] = ()
     alike_at: Sequence[str] = ()
+
+    @property
+    def cannot_fail(self) -> str:
+        """Why a confirmed answer shows nothing, because its replay comes to it anyway; empty if it can fail."""
+        if self.can_fail:
+            return ""
+        if self.kind == "certificate":
+            return "it cannot fail: no step is checked by require"
+        tried = "; ".join(self.alike_at[:MOST_TOLD]) or "other stored values"
+        more = f"; and {len(self.alike_at) - MOST_TOLD} more" if len(self.alike_at) > MOST_TOLD else ""
+        return (
+            f"its replay cannot fail: it comes to the same with {tried}{more}; "
+            "let it compute both sides from the stored values"
+        )
 
 
 @dataclass(frozen=True)
@@ -507,8 +572,16 @@ def evaluate_replay(
     except UnmetError as error:
         return Replayed(replay.kind, False, False, None, None, str(error), _describe_hypotheses(error.assumes))
     except (ArithmeticError, AttributeError, ImportError, LookupError, TypeError, ValueError) as error:
-        detail = f"not a case of this claim: {error!r}{_at(error, replay)}"
+        detail = describe_error(error, replay)
         return Replayed(replay.kind, False, False, None, None, detail, ended_by=repr(error))
+
+
+def describe_error(error: Exception, replay: Replay) -> str:
+    """Return what an error in a replay means: a fault of its code, or values outside the claim."""
+    of_values = isinstance(error, ArithmeticError | LookupError | ValueError)
+    what = "replay" if replay.kind == "witness" else "proof"
+    head = "not a case of this claim" if of_values else f"an error in the {what} of {replay.id}"
+    return f"{head}: {error!r}{_at(error, replay)}"
 
 
 def _at(error: BaseException, replay: Replay) -> str:

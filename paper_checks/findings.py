@@ -58,6 +58,8 @@ def findings_page(paper: Paper, page: Page, folder: Path, replay_seconds: float 
         replay_seconds: most seconds for one evaluation of a replay.
     """
     told = [paper.read_theme(theme) for theme in page.themes]
+    stubs = [claim for _, group in told for claim in group if claim.is_stub]
+    told = [(about, [claim for claim in group if not claim.is_stub]) for about, group in told]
     claims = [claim for _, group in told for claim in group]
     files = {claim.id: paper.to_replay(claim.id) for claim in claims}
     whole = [file for of_claim in files.values() for file in of_claim]
@@ -68,6 +70,7 @@ def findings_page(paper: Paper, page: Page, folder: Path, replay_seconds: float 
     tally = "; ".join(
         f"{describe_kinds([claim.kind for claim in some])}: {_tally(some)}" for some in (stated, others) if some
     )
+    tally += "" if not stubs else f"{'; ' if tally else ''}{len(stubs)} not checked yet"
     option = _option(paper)
     run_here = " Run these commands in the folder of the package." if option else ""
     lines = [
@@ -111,9 +114,22 @@ def findings_page(paper: Paper, page: Page, folder: Path, replay_seconds: float 
             "",
         ]
         lines += [f"- {_find_result(folder, id)} `rankproof figure {id} --scale laptop`" for id in seen]
+    lines += _list_stubs(stubs)
     for listing in page.listings:
         lines += ["", f"## {listing.title}", "", *listing.lines()]
     return "\n".join(map(_without_html, lines)) + "\n"
+
+
+def _list_stubs(stubs: Sequence[Claim]) -> Iterator[str]:
+    """Yield a folded list of the claims without a check, a line for each."""
+    if not stubs:
+        return
+    yield from ("", "## Not checked yet", "", f"<details><summary>{len(stubs)} without a check</summary>", "")
+    for claim in stubs:
+        meant = describe_meaning(claim)
+        said = f" The author means it {meant.rstrip('.')}." if meant else ""
+        yield f"- {claim.id}: {_mathematics(claim.where)}.{_mathematics(said)}"
+    yield from ("", "</details>")
 
 
 def _option(paper: Paper) -> str:
@@ -144,8 +160,8 @@ def _findings(paper: Paper, claims: Sequence[Claim]) -> Iterator[str]:
         yield ""
     if unchecked:
         links = ", ".join(f"[{claim.id}](#{_anchor(claim.id)})" for claim in unchecked)
-        yield f"Not checked ({len(unchecked)}): {links}."
-    elif not number and not off:
+        yield f"Not checkable here ({len(unchecked)}): {links}."
+    elif not number and not off and claims:
         yield "Every claim holds as printed."
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from paper_checks.claim import Claim, in_one_line
-from paper_checks.evaluation import declared_in, require_kept
+from paper_checks.evaluation import declared_in, require_kept, require_word
 from paper_checks.replay import Stored, to_replay
 
 
@@ -57,8 +57,7 @@ class Finding:
             object.__setattr__(self, name, in_one_line(getattr(self, name)))
         if not _SLUG.fullmatch(self.id):
             raise ValueError(f"the id of a finding must be lower-case words joined by hyphens, got {self.id!r}")
-        if self.changes not in CHANGES:
-            raise ValueError(f"{self.id}: a finding {' or '.join(CHANGES)}; got {self.changes!r}")
+        require_word(f"the finding {self.id}", "changes", self.changes, CHANGES)
         if not (self.headline and self.entries and self.witness and self.advice):
             raise ValueError(f"{self.id}: a finding needs a headline, entries, a witness and advice")
 

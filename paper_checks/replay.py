@@ -42,6 +42,7 @@ from paper_checks.evaluation import (
     as_written,
     assuming,
     declared_at,
+    describe_error,
     evaluate_replay,
     is_bool,
     proof,
@@ -264,7 +265,7 @@ def _plain_values(id: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """
 
     def other(value: Any) -> Any:
-        if isinstance(value, Fraction) or type(value).__module__.startswith("sympy"):
+        if isinstance(value, Fraction | Decimal) or type(value).__module__.startswith("sympy"):
             return str(value)
         if type(value).__module__ == "numpy":
             return value.tolist()
@@ -542,7 +543,8 @@ def _serve() -> None:
         return trying
 
     for _, file in question.get("files", ()):
-        print(_answer_line(known, Stored(**file), tries(file["id"])), file=answers, flush=True)
+        line = _answer_line(question["package"], known, Stored(**file), tries(file["id"]))
+        print(line, file=answers, flush=True)
     for id, found in question.get("found", ()):
         print(json.dumps(_answer_to_store(question["package"], id, found, tries(id))), file=answers, flush=True)
 
@@ -555,12 +557,12 @@ def _answer_to_store(package: str, id: str, found: Mapping[str, Any], trying: Tr
         return {"error": str(error)}
 
 
-def _answer_line(known: Mapping[tuple[str, Kind], Replay], file: Stored, trying: Trying) -> str:
+def _answer_line(package: str, known: Mapping[tuple[str, Kind], Replay], file: Stored, trying: Trying) -> str:
     """Return an answer as a line of JSON; one that JSON does not have confirms nothing."""
     try:
-        return json.dumps(asdict(_answer(known, file, trying)))
+        return json.dumps(asdict(_answer(package, known, file, trying)))
     except Exception as error:  # somebody's replay can return anything
-        detail = f"not a case of this claim: its replay returns a value that JSON cannot represent: {error!r}"
+        detail = f"the replay of {file.id} returns a value that JSON cannot represent: {error!r}"
         return json.dumps(asdict(Replayed(file.kind, False, False, None, None, detail, reading=file.reading)))
 
 
@@ -598,9 +600,20 @@ def without_file(package: str, files: Mapping[str, Sequence[Stored]]) -> list[tu
     return [key for key in replays_of(package) if key[0].partition(_READING)[0] in files and key not in on_file]
 
 
-def _answer(known: Mapping[tuple[str, Kind], Replay], file: Stored, trying: Trying) -> Replayed:
+def _describe_missing(package: str, file: Stored) -> str:
+    """Return that a stored file has no replay, where to write one, and what it is given."""
+    replays = importlib.import_module(f"{package}.replays")
+    folder = f"{package.replace('.', '/')}/replays"
+    name = re.sub(r"\W+", "_", file.id.partition("/")[2])
+    place = f"{folder}/{name}.py" if hasattr(replays, "__path__") else f"{folder}.py"
+    what = "replay" if file.kind == "witness" else "proof"
+    given = f", which reads {', '.join(file.values)}" if file.values else ""
+    return f"the {file.kind} of this claim has no replay; write one, @{what}({json.dumps(file.id)}), in {place}{given}"
+
+
+def _answer(package: str, known: Mapping[tuple[str, Kind], Replay], file: Stored, trying: Trying) -> Replayed:
     if (file.id, file.kind) not in known:
-        detail = f"the {file.kind} of this claim has no replay"
+        detail = _describe_missing(package, file)
         return Replayed(file.kind, False, False, None, None, detail, reading=file.reading)
     try:
         with trying(file.values, False):
@@ -608,7 +621,8 @@ def _answer(known: Mapping[tuple[str, Kind], Replay], file: Stored, trying: Tryi
     except _SlowError as error:
         return _ended(file, str(error))
     except Exception as error:  # a changed file can ask for anything
-        found = Replayed(file.kind, False, False, None, None, f"not a case of this claim: {error!r}")
+        detail = describe_error(error, known[file.id, file.kind])
+        found = Replayed(file.kind, False, False, None, None, detail)
     if found.confirmed:
         found = _tried(known[file.id, file.kind], file, found, trying)
     return replace(found, reading=file.reading, words=known[file.id, file.kind].words)

@@ -58,6 +58,11 @@ class Result:
     option: str = ""
 
     @property
+    def is_stub(self) -> bool:
+        """Whether nobody has written its check yet."""
+        return self.claim.is_stub and self.as_expected
+
+    @property
     def is_outside(self) -> bool:
         """Whether its claim is declared outside of the toolkit, whose tests have not seen it."""
         return not self.claim.module.startswith(f"{__name__.partition('.')[0]}.")
@@ -237,3 +242,20 @@ class Run:
     def as_expected(self) -> bool:
         """Whether every verdict and grade is the recorded one, within the error budget of the suite."""
         return all(r.as_expected for r in self.results) and self.level <= SUITE_LEVEL and not self.of_no_claim
+
+
+def count_stubs(number: int, alone: bool = False) -> str:
+    """Return the number of claims without a check as the end of a count, or as all of it; empty if there are none.
+
+    >>> count_stubs(2), count_stubs(1, alone=True), count_stubs(0)
+    ('; 2 not checked yet', ': 1 not checked yet', '')
+    """
+    return f"{':' if alone else ';'} {number} not checked yet" if number else ""
+
+
+def describe_misprint(result: Result) -> str:
+    """Return what is false in the print of a number that holds as meant; empty for every other result."""
+    claim = result.claim
+    if (result.decision.verdict, claim.print, claim.kind) != ("holds", "misprint", "number"):
+        return ""
+    return f"holds as meant; misprint: {claim.because}" if claim.because else "holds as meant; misprint"

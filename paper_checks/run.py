@@ -433,3 +433,14 @@ def _keep(path: Path, content: dict[str, Any], indent: int | None, folder: Path)
         if same:  # it came with the package
             written.note([(os.path.relpath(path, folder), len(data), hashlib.sha256(data).hexdigest())])
     written.write({path: (json.dumps(content, indent=indent) + "\n").encode()})
+
+
+def do_not_replay(run: Run) -> dict[tuple[str, str], str]:
+    """Return for each stored file that does not replay what to say about it, by its folder and name."""
+    pairs = (pair for result in run.results for pair in zip(result.stored, result.replayed, strict=True))
+    places = ((stored_path(Path(), file.id, file.kind), answer) for file, answer in pairs)
+    return {
+        (path.parent.name, path.stem): f", which does not replay: {answer.detail}"
+        for path, answer in places
+        if not answer.confirmed
+    }

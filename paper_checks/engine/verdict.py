@@ -37,8 +37,6 @@ class Decision:
     traceback: str = field(default="", repr=False, compare=False)
 
 
-MOST_TOLD = 4
-"""Most changes of stored values that a message lists."""
 NO_CERTIFICATE = "no certificate is stored; keep one with --store"
 """Answer for a proof that reads data of which nothing is stored."""
 
@@ -170,13 +168,8 @@ def _grade_refuted(
         raise _DefectError(f"{_of(one, readings)}violated, but no witness is stored; keep one with --store")
     if not witness.confirmed:
         raise _DefectError(f"{_of(one, readings)}violated, but the stored witness does not replay: {witness.detail}")
-    if not witness.can_fail:
-        tried = "; ".join(witness.alike_at[:MOST_TOLD]) or "other stored values"
-        more = f"; and {len(witness.alike_at) - MOST_TOLD} more" if len(witness.alike_at) > MOST_TOLD else ""
-        raise _DefectError(
-            f"{_of(one, readings)}violated, but its replay cannot fail: it comes to the same with {tried}{more}; "
-            "let it compute both sides from the stored values"
-        )
+    if witness.cannot_fail:
+        raise _DefectError(f"{_of(one, readings)}violated, but {witness.cannot_fail}")
     if established(formal, "refutes", one.key):
         return "kernel"
     return "proof" if witness.exact else "statistical"
@@ -280,9 +273,7 @@ def _flaw(certificate: Replayed | None, constants: Constants, mutants: Sequence[
     for mutant, error in certificate.ended_at:
         if any(as_in_json(one) == mutant for one in mutants):
             return f"at the mutant {dict(mutant)} an error ends it before a step fails, which refutes nothing: {error}"
-    if not certificate.can_fail:
-        return "it cannot fail: no step is checked by require"
-    return ""
+    return certificate.cannot_fail
 
 
 def _blind(claim: Claim, passing: Evidence, mutants: Sequence[tuple[Constants, Evidence]]) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-from paper_checks.claim import Claim
+from paper_checks.claim import NO_CHECK, Claim
 from paper_checks.inventory.candidates import comparisons, find_candidates, statements
 from paper_checks.inventory.document import KINDS, Candidate, Document, Item, Kind
 from paper_checks.inventory.literals import docstring, quoted, raw_lines
@@ -25,8 +25,6 @@ from workloads.files import require_target, require_writable, write_whole
 
 _SENTENCE = "Sentence"
 """Word for a stub of a sentence."""
-NO_CHECK = "no check yet"
-"""Why a claim of the inventory is not checkable."""
 _SHORT: Mapping[Kind, str] = {
     "theorem": "thm",
     "lemma": "lem",

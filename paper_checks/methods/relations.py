@@ -17,7 +17,7 @@ from torch import Tensor
 
 from paper_checks.claim import Evidence
 from paper_checks.engine.lines import Line, line_of
-from paper_checks.evaluation import format_apart
+from paper_checks.evaluation import decimal_as_fraction, format_apart
 from paper_checks.facts import combine, compare
 from paper_checks.methods.sides import ROUNDING, UndefinedError, number
 from paper_checks.methods.yielded import by
@@ -58,6 +58,8 @@ class Relation:
             raise UndefinedError(
                 f"{self.name}: an error and a size must be at least 0, got {self.error} and {self.size}"
             )
+        for name in ("left", "right", "error", "size"):  # a decimal is never rounded by a context
+            object.__setattr__(self, name, decimal_as_fraction(getattr(self, name)))
 
     @property
     def distance(self) -> float:
@@ -68,7 +70,7 @@ class Relation:
     @property
     def excess(self) -> float:
         """By how much it is broken; at most 0 if it is kept."""
-        return self.distance - self.error
+        return float(self.distance - self.error)
 
     @property
     def loose(self) -> bool:
@@ -118,13 +120,13 @@ def judge_relations(promises: Sequence[Relation], scope: str, whole: bool = Fals
         loose = [promise for promise in promises if promise.loose]
         if loose:
             one = max(loose, key=lambda promise: promise.error)
-            raise UndefinedError(f"{one.name}: kept only within {one.error:.2g}, which is more than rounding")
+            raise UndefinedError(f"{one.name}: kept only within {float(one.error):.2g}, which is more than rounding")
         margin = min((-promise.excess for promise in promises), default=0.0)
         within = dict[str, float]()  # the largest error by its source
         for one in promises:
             if one.resolution:
                 within[one.resolution] = max(one.error, within.get(one.resolution, 0.0))
-        told = (f"within {error:.2g}, {resolution}" for resolution, error in within.items())
+        told = (f"within {float(error):.2g}, {resolution}" for resolution, error in within.items())
         kept = "; ".join((f"all kept in {len(promises)} evaluations", *told))
         shown = (compare(one.name, one.left, "<=" if one.at_most else "=", one.right) for one in promises if whole)
         return Evidence(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
+from paper_checks.evaluation import decimal_as_fraction
 from paper_checks.facts import as_fraction
 
 Array = NDArray[Any]
@@ -41,8 +43,11 @@ def checked_sides(left: Any, right: Any, error: Any, *, infinite: bool) -> tuple
         if values.dtype.kind in "iu" and all(type(value) is int for value in side):
             values = np.asarray(side, dtype=object)
         if values.dtype == object:
-            for value in values.flat:
+            for at, value in np.ndenumerate(values):
                 as_fraction(value)
+                if isinstance(value, Decimal):
+                    values = values if values is not side else values.copy()
+                    values[at] = decimal_as_fraction(value)
         elif values.dtype.kind != "f":
             raise UndefinedError(
                 f"{name} sides must be floats or exact numbers, got {values.dtype}, which can overflow; "
@@ -77,9 +82,9 @@ def number(value: Any, what: str) -> float:
         UndefinedError: it is not a number, or infinite, or of another type.
     """
     if isinstance(value, bool | np.bool_) or not isinstance(
-        value, int | float | Fraction | sympy.Rational | np.floating
+        value, int | float | Fraction | Decimal | sympy.Rational | np.floating
     ):
         raise UndefinedError(f"{what} must be a number, got {type(value).__name__} {value!r}")
-    if not np.isfinite(float(value)):
+    if (isinstance(value, Decimal) and not value.is_finite()) or not np.isfinite(float(value)):
         raise UndefinedError(f"{what} must be a finite number, got {value}")
     return float(value)

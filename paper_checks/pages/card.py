@@ -19,7 +19,7 @@ from paper_checks.formal.theorems import AS_RECORDED, FormalTheorem, Role
 from paper_checks.pages.plain_mathematics import as_ascii, plain_text
 from paper_checks.paper import Headline, Paper
 from paper_checks.replay import Replayed, Stored
-from paper_checks.result import Result, Run
+from paper_checks.result import Result, Run, count_stubs, describe_misprint
 
 WIDTH = 100
 _LABEL = 13
@@ -290,6 +290,8 @@ def summary_line(result: Result) -> str:
         return sentence_case(decision.reason)
     if decision.verdict == "ambiguous":
         return sentence_case(describe_readings(result))
+    if misprinted := describe_misprint(result):
+        return sentence_case(misprinted)
     if decision.verdict == "holds" and claim.because:
         return sentence_case(claim.because)
     if decision.verdict == "refuted":
@@ -320,10 +322,10 @@ def tally(run: Run) -> str:
     """Return counts by verdict that add up to all claims, and whether all agree with the record."""
     different = sum(not result.as_expected for result in run.results)
     number = len(run.results)
+    judged = [result for result in run.results if not result.is_stub]
     told = count_by_kind(
-        [(result.claim.kind, result.decision.verdict) for result in run.results],
-        [result.claim.print for result in run.results],
-    )
+        [(result.claim.kind, result.decision.verdict) for result in judged], [result.claim.print for result in judged]
+    ) + count_stubs(number - len(judged), alone=not judged)
     claims = f"{number} claim{'' if number == 1 else 's'}{told}"
     if run.level > SUITE_LEVEL:
         return f"{claims}; the levels spent add up to {run.level:.2g}, above the bound {SUITE_LEVEL:g}"
@@ -530,6 +532,8 @@ def findings_text(paper: Paper, encoding: str = "utf-8", whole: bool = True) -> 
         return "\n".join(lines) if encoding == "utf-8" else as_ascii("\n".join(lines))
     lines += points("What you can rely on", [one for page in paper.pages for one in page.headlines])
     lines += ["", *textwrap.wrap(LEGEND, WIDTH, break_on_hyphens=False)]
+    again = f"`rankproof check {paper.option}--paper {paper.name}` judges the claims again."
+    lines += ["", f"These are the verdicts on record. {again}"]  # in one line, so that it can be copied
     for number, finding in enumerate(paper.findings, 1):
         lines += ["", *textwrap.wrap(f"{number}. [{finding.id}] {sentence_case(finding.changes)}.", WIDTH)]
         lines += _entry("found", plain_text(end_sentence(finding.headline), encoding))
@@ -543,19 +547,23 @@ def findings_text(paper: Paper, encoding: str = "utf-8", whole: bool = True) -> 
 def _describe_rest(paper: Paper) -> str:
     """Return how many entries hold, and what there is to say about the others."""
     claims = paper.claims()
+    stubs = sum(claim.is_stub for claim in claims)
+    claims = tuple(claim for claim in claims if not claim.is_stub)
     plain = sum(claim.is_plain for claim in claims)
     held = sum(claim.expect == "holds" for claim in claims)
     told = [f"{held} of {len(claims)} entries hold as their authors mean them, {plain} of them as printed."]
     left = [claim for claim in claims if not claim.is_plain and paper.finding_of(claim.id) is None]
     unchecked = [claim for claim in left if claim.expect == "not checkable here"]
     if unchecked:
-        told.append(f"{len(unchecked)} {'is' if len(unchecked) == 1 else 'are'} not checked.")
+        told.append(f"{len(unchecked)} cannot be checked here.")
     explained = len(claims) - plain - len(left)
     if explained or not claims:
         others = "others" if not left else f"other {explained}" if explained > 1 else "other one"
         told.append(f"The findings explain the {others}.")
     if missing := [claim.id for claim in left if claim not in unchecked]:
         told.append(f"No finding explains {', '.join(missing)}.")
+    if stubs:
+        told.append(f"{stubs} {'more is' if stubs == 1 else 'more are'} not checked yet.")
     return " ".join(told)
 
 
@@ -710,14 +718,14 @@ def _entry(label: str, text: str) -> list[str]:
 def summary_table(run: Run) -> str:
     """Return id, verdict, grade and seconds of every claim, a mark if the record differs, and a line of counts."""
     rows = [("claim", "verdict", "grade", "seconds", "")]
-    for result in run.results:
+    for result in sorted(run.results, key=lambda one: one.is_stub):  # stubs last
         decision = result.decision
         note = mark(result)
         note += f": {shorten(decision.defect, LONGEST_DEFECT)}" if note and decision.defect else ""
         marked = f"  <-- {note}" if note else "  (excused)" if decision.excused else ""
         marked += f"  ({NOTED})" if result.notes and decision.grade else ""
         marked += f"  ({AS_RECORDED})" if describe_record_of_kernel(result) else ""
-        verdict = describe_verdict(decision.verdict, result.claim.print)
+        verdict = "not checked yet" if result.is_stub else describe_verdict(decision.verdict, result.claim.print)
         grade = describe_grade(decision.grade, result.claim.family) or "-"
         rows.append((result.claim.id, verdict, grade, f"{result.seconds:.2f}", marked))
     widths = [max(len(row[column]) for row in rows) for column in range(4)]

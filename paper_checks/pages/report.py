@@ -45,7 +45,7 @@ from paper_checks.pages.report_pages import (
 from paper_checks.pages.report_papers import FIRST, PaperSection, home, paper_sections
 from paper_checks.replay import replays_of
 from paper_checks.replaying.arguments import Argument, argument_of
-from paper_checks.result import Result, Run
+from paper_checks.result import Result, Run, describe_misprint
 from workloads.written import FolderRecord, write_own
 
 if TYPE_CHECKING:
@@ -154,7 +154,8 @@ def _render(
     template = environment.get_template("report.html")
     papers = list(chain.from_iterable(page.papers for page in pages))
     by_id = {result.claim.id: result for result in run.results}
-    kinds = [result.claim.kind for result in run.results]
+    judged = [result for result in run.results if not result.is_stub]
+    kinds = [result.claim.kind for result in judged]
     names = Names([result.claim for result in run.results], {paper.name: paper.called for paper in run.papers})
     seen = figures_of(run.results, figures, run.papers)
     script = "".join((Path(__file__).parent / name).read_text(encoding="utf-8") for name in SCRIPTS)
@@ -173,6 +174,7 @@ def _render(
         "split_caption": report_cards.split_caption,
         "fails": report_cards.fails,
         "describe_constants": report_cards.describe_constants,
+        "describe_misprint": describe_misprint,
         "describe_unnamed": card.describe_unnamed,
         "results": by_id,
         "figures": figures,
@@ -184,12 +186,15 @@ def _render(
         "first": FIRST,
         "figure_groups": figure_groups(figures, run.papers),
         "pointers": pointers,
-        "unchecked": sum(result.decision.verdict == "not checkable here" for result in run.results),
+        "judged": judged,
+        "stubs": [result for result in run.results if result.is_stub],
+        "outside": [paper.package for paper in run.papers if paper.is_outside],
+        "unchecked": sum(result.decision.verdict == "not checkable here" for result in judged),
         "stated": [kind for kind in kinds if kind in card.STATED],
         "others": [kind for kind in kinds if kind not in card.STATED],
         "names_of": lambda id: json.dumps(names.as_rows(id)),
         "says": says,
-        "called": {result.claim.id: paper.called for paper in papers for result in paper.results},
+        "called": {r.claim.id: paper.called for paper in papers for r in (*paper.results, *paper.stubs)},
         "vocabulary": json.dumps(names.vocabulary),
         "leading": leading,
         "by_change": by_change,
@@ -198,9 +203,9 @@ def _render(
         "figures_seen": lambda ids: {figure.id: figure for id in ids for figure in seen[id]}.values(),
         "claims_of": claims_of(seen),
         "importances": IMPORTANCE_MEANS,
-        "exceptions": exceptions_first(run.results),
-        "counts": Counter((r.decision.verdict, r.decision.grade) for r in run.results),
-        "counted": Counter(r.decision.verdict for r in run.results if r.as_expected),
+        "exceptions": exceptions_first(judged),
+        "counts": Counter((r.decision.verdict, r.decision.grade) for r in judged),
+        "counted": Counter(r.decision.verdict for r in judged if r.as_expected),
         "version": version("rankproof"),
         "repository": repository(),
         "verdicts": VERDICT_MEANS,
@@ -225,7 +230,7 @@ def _render(
             short=plain_text if page.file else rich,
             picture=picture_file if page.file else attrgetter("address"),
             graphs=[status_graph.draw(group, by_id, notes, lambda id: f"#{id}") for group in together],
-            alone=alone,
+            alone=[id for id in alone if not by_id[id].is_stub],
         )
 
 

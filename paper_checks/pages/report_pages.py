@@ -89,10 +89,12 @@ def anchors(pages: Sequence[ReportPage], figures: Sequence[ReportFigure]) -> dic
     found |= {"figures": FIGURES} if figures else {}
     for page in pages:
         for paper in page.papers:
-            found |= dict.fromkeys((f"paper:{paper.name}", f"graph:{paper.name}", f"cards:{paper.name}"), page.file)
+            found |= dict.fromkeys(
+                (f"paper:{paper.name}", f"graph:{paper.name}", f"cards:{paper.name}", f"stubs:{paper.name}"), page.file
+            )
             found |= dict.fromkeys((theme.anchor for theme in paper.themes), page.file)
             found |= dict.fromkeys((f"finding:{paper.name}/{one.id}" for one in paper.findings), page.file)
-            for result in paper.results:
+            for result in (*paper.results, *paper.stubs):
                 found |= dict.fromkeys((result.claim.id, f"how:{result.claim.id}"), page.file)
     return found
 

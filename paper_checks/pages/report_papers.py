@@ -14,7 +14,7 @@ from paper_checks.claim import NOT_AS_MEANT, Claim, Verdict
 from paper_checks.pages import card, status_graph
 from paper_checks.pages.status_map import Cell, Column
 from paper_checks.paper import Finding, Headline, Paper
-from paper_checks.result import Result, Run
+from paper_checks.result import Result, Run, count_stubs
 
 _NUMBERED = re.compile(r"(Theorem|Proposition|Lemma|Corollary|Definition|Assumption|Algorithm|Table|Figure|eqs?\.) ")
 _PLACES = re.compile(r"Section|Appendi|Algorithm|Table|Figure|Earlier versions|v\d ")
@@ -54,12 +54,23 @@ class Theme:
         return f"{where.rpartition(', ')[2]}: {_few_words(what)}" if what.startswith("its ") else _few_words(what)
 
     @property
+    def judged(self) -> tuple[Result, ...]:
+        """Results of claims that have a check."""
+        return tuple(result for result in self.results if not result.is_stub)
+
+    @property
+    def stubs(self) -> tuple[Result, ...]:
+        """Results of claims without a check."""
+        return tuple(result for result in self.results if result.is_stub)
+
+    @property
     def tally(self) -> str:
-        """Number of results, and of results that do not hold as printed."""
+        """Number of results, and of results that do not hold as printed; claims without a check apart."""
         off = card.count_verdicts(
-            result.decision.verdict for result in self.results if result.decision.verdict != "holds"
+            result.decision.verdict for result in self.judged if result.decision.verdict != "holds"
         )
-        return f"{len(self.results)}{': ' if off else ''}{off}"
+        checked = f"{len(self.judged)}{': ' if off else ''}{off}" if self.judged or not self.stubs else ""
+        return checked + count_stubs(len(self.stubs), alone=not checked).removeprefix(": ")
 
 
 @dataclass(frozen=True)
@@ -97,8 +108,13 @@ class PaperSection:
 
     @property
     def results(self) -> tuple[Result, ...]:
-        """Results of all themes."""
-        return tuple(chain.from_iterable(theme.results for theme in self.themes))
+        """Results of all themes, of claims that have a check."""
+        return tuple(chain.from_iterable(theme.judged for theme in self.themes))
+
+    @property
+    def stubs(self) -> tuple[Result, ...]:
+        """Results of all themes, of claims without a check."""
+        return tuple(chain.from_iterable(theme.stubs for theme in self.themes))
 
     @property
     def stated(self) -> Mapping[Verdict, int]:

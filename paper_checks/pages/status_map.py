@@ -20,6 +20,7 @@ from paper_checks.pages.card import count_verdicts
 from paper_checks.pages.plain_mathematics import plain_text
 from paper_checks.pages.status_graph import SIGNS
 from paper_checks.paper import Paper
+from paper_checks.result import count_stubs
 from workloads.files import write_whole
 
 ROWS = 10
@@ -37,22 +38,24 @@ class Cell:
         where: Where the paper has it; may hold LaTeX between dollar signs.
         verdict: Colours and signs the cell.
         importance: Sets its shape and size.
+        is_stub: Nobody has written its check yet.
     """
 
     id: str
     where: str
     verdict: Verdict
     importance: Importance
+    is_stub: bool = False
 
     @classmethod
     def of(cls, claim: Claim, verdict: Verdict) -> Cell:
         """Return the cell of a claim with a verdict."""
-        return cls(claim.id, claim.where, verdict, claim.importance)
+        return cls(claim.id, claim.where, verdict, claim.importance, claim.is_stub and verdict == claim.expect)
 
     @property
     def words(self) -> str:
         """Its text for screen readers."""
-        return f"{plain_text(self.where)}: {self.verdict}"
+        return f"{plain_text(self.where)}: {'not checked yet' if self.is_stub else self.verdict}"
 
     @property
     def sign(self) -> str:
@@ -89,8 +92,9 @@ def draw(name: str, columns: Sequence[Column]) -> str:
         columns: Columns in the order of the paper; long ones continue in the next column.
     """
     cells = [cell for column in columns for cell in column.cells]
-    counts = Counter(cell.verdict for cell in cells)
-    told = count_verdicts(cell.verdict for cell in cells)
+    counts = Counter(cell.verdict for cell in cells if not cell.is_stub)
+    judged = [cell.verdict for cell in cells if not cell.is_stub]
+    told = count_verdicts(judged) + count_stubs(len(cells) - len(judged), alone=not judged).removeprefix(": ")
     body: list[str] = []
     x, top, tallest = 0.0, 34.0, 0
     for number, column in enumerate(columns, 1):
@@ -122,7 +126,7 @@ def draw(name: str, columns: Sequence[Column]) -> str:
             f'<text class="k" y="20" font-weight="700">{escape(name)}: a column for each of {len(columns)} sections, '
             f"a cell for each of {len(cells)} claims</text>",
             *body,
-            *_key(counts, height - 36.0),
+            *_key(counts, sum(cell.is_stub for cell in cells), height - 36.0),
             "</svg>\n",
         ]
     )
@@ -152,13 +156,18 @@ def _shape(importance: Importance, verdict: Verdict, x: float, y: float) -> str:
     return f'<rect class="{kind}" stroke-width="{stroke}" {place}{filled}/>{sign}'
 
 
-def _key(counts: Mapping[Verdict, int], y: float) -> Iterator[str]:
+def _key(counts: Mapping[Verdict, int], stubs: int, y: float) -> Iterator[str]:
     x = 10.0
     for verdict in VERDICTS:
         if counts[verdict]:
             words = f"{verdict} {counts[verdict]}"
             yield f'{_shape("step", verdict, x, y - 4)}<text class="k" x="{x + 14:g}" y="{y:g}">{words}</text>'
             x += 34.0 + 7.2 * len(words)
+    if stubs:
+        words = f"not checked yet {stubs}"
+        sign = _shape("step", "not checkable here", x, y - 4)
+        yield f'{sign}<text class="k" x="{x + 14:g}" y="{y:g}">{words}</text>'
+        x += 34.0 + 7.2 * len(words)
     for importance, size in SIZES.items():
         radius = size / 2 if importance == "detail" else 2
         place = f'x="{x:g}" y="{y - 4 - size / 2:g}" width="{size:g}" height="{size:g}" rx="{radius:g}"'

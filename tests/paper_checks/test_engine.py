@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from paper_checks.claim import LITERAL, Form, Intended, Reading
+from paper_checks.claim import LITERAL, Form, Intended, Reading, claim
 from paper_checks.engine.verdict import decide
 from paper_checks.ledger import Ledger, LedgerError, Paper
 from paper_checks.replay import Replayed, ReplayError, Stored, replay_in_fresh_process
@@ -147,8 +147,12 @@ def test_what_fails_is_explained_in_one_short_sentence(ledger):
     (true,) = ledger.select(["invented/true"])
     with pytest.raises(ValueError, match="has 141 characters, but at most 140 are allowed"):
         replace(true, because="x" * 141)
-    with pytest.raises(ValueError, match="a claim is statement or number"):
-        replace(true, kind="artefact")
+
+
+@pytest.mark.parametrize("expect", ["holds", ("holds",), ("holds", "proof", "x"), None])
+def test_expect_is_a_verdict_and_a_grade(expect):
+    with pytest.raises(ValueError, match=r"own/x: expect= must be a verdict and a grade, such as .*; got "):
+        claim("own/x", where="eq. 1", says="1", measure=lambda context: 1, expect=expect)
 
 
 @pytest.mark.parametrize(
@@ -157,8 +161,20 @@ def test_what_fails_is_explained_in_one_short_sentence(ledger):
         ({"expect": "ambiguous"}, "ambiguous= must give a reason"),
         ({"ambiguous": "Section 2 says both"}, "ambiguous= must give a reason"),
         ({"ambiguous": "Section 2 says both", "expect": "ambiguous"}, "an ambiguous statement needs several readings"),
-        ({"intended": Intended("doubled", "eq. 2")}, "intended= must name one of literal; got 'doubled'"),
-        ({"intended": Intended("as corrected", "eq. 2")}, "intended= must name one of literal; got 'as corrected'"),
+        ({"kind": "artefact"}, "invented/true: kind= must be one of statement, number, .*; got 'artefact'"),
+        ({"importance": "main"}, "invented/true: importance= must be one of result, step, detail; got 'main'"),
+        ({"budget": "huge"}, "invented/true: budget= must be one of quick, full; got 'huge'"),
+        ({"expect": "true"}, "invented/true: the verdict of expect= must be one of refuted, .*; got 'true'"),
+        ({"grade": "sure"}, "expect= with the recorded verdict 'holds' needs a grade, one of kernel, .*; got 'sure'"),
+        ({"full_grade": "sure"}, "needs a grade, one of kernel, .*; got full_grade='sure'"),
+        (
+            {"intended": Intended("doubled", "eq. 2")},
+            "the reading of intended= must name one of literal; got 'doubled'",
+        ),
+        (
+            {"intended": Intended("as corrected", "eq. 2")},
+            "the reading of intended= must name one of literal; got 'as corrected'; give correction= too",
+        ),
         (
             {"intended": Intended("as corrected", "eq. 2"), "correction": Form("$x^2 \\le 2x$", {"K": 2.0})},
             "intended= is the correction, so print= must say how the print differs",
@@ -230,10 +246,10 @@ def test_the_grade_on_record_belongs_to_a_budget(ledger):
     assert run([stronger], ledger, budget="quick").results[0].as_expected
     assert not run([stronger], ledger, budget="full").results[0].as_expected
     (withheld,) = ledger.select(["invented/vacuous"])
-    for claim, grade in ((true, None), (true, "certain"), (withheld, "proof")):
-        with pytest.raises(ValueError, match=r"the recorded verdict '.*' needs"):
-            replace(claim, grade=grade)
-    with pytest.raises(ValueError, match=r"the recorded verdict .* needs"):
+    for one, grade in ((true, None), (true, "certain"), (withheld, "proof")):
+        with pytest.raises(ValueError, match=r"expect= with the recorded verdict '.*' needs"):
+            replace(one, grade=grade)
+    with pytest.raises(ValueError, match=r"expect= with the recorded verdict .* needs"):
         replace(withheld, full_grade="proof")
 
 
@@ -398,7 +414,10 @@ def test_an_undecided_control_refutes_nothing(results):
 def test_a_file_without_a_replay_says_so(ledger):
     (answer,) = replay_in_fresh_process("invented", [Stored("invented/true", "witness", {"x": 1.0})])
     assert not answer.confirmed
-    assert answer.detail == "the witness of this claim has no replay"
+    assert answer.detail == (
+        'the witness of this claim has no replay; write one, @replay("invented/true"), in invented/replays.py, which '
+        "reads x"
+    )
 
 
 def test_a_ledger_that_contradicts_itself_is_an_error(monkeypatch, ledger):

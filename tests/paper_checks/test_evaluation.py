@@ -258,14 +258,32 @@ def test_a_proof_reads_all_of_its_file_and_takes_no_other_constants():
     assert evaluate_replay(multipliers, {"a": "steps"}).detail == "steps"
     assert evaluate_replay(multipliers, {"a": "steps", "b": 1}).detail == "the replay does not use b"
     assert evaluate_replay(sum_of_two, {"b": 1}).detail == "the replay does not use b"
-    for answer in (
-        evaluate_replay(multipliers, {}),
-        evaluate_replay(multipliers, {"a": "steps"}, {"L": 1}),
-        evaluate_replay(multipliers, {"a": "steps"}, {"K": 3}),  # it says nothing
-        evaluate_replay(proof("demo/eq-4")(lambda K=1: None), {}),
+    for answer, head in (
+        (evaluate_replay(multipliers, {}), "not a case of this claim: KeyError"),
+        (evaluate_replay(multipliers, {"a": "steps"}, {"L": 1}), "an error in the proof of demo/eq-3: TypeError"),
+        # it says nothing
+        (evaluate_replay(multipliers, {"a": "steps"}, {"K": 3}), "an error in the proof of demo/eq-3: TypeError"),
+        (evaluate_replay(proof("demo/eq-4")(lambda K=1: None), {}), "an error in the proof of demo/eq-4: TypeError"),
     ):
         assert not answer.confirmed
-        assert answer.detail.startswith("not a case of this claim: ")
+        assert answer.detail.startswith(head)
+
+
+def test_decimals_of_a_replay_are_exact():
+    tiny = Decimal("1e-40")
+    found = replay("demo/eq-1")(
+        lambda values: Violation(
+            1 + Fraction(tiny),
+            Decimal(values["x"]),
+            assumes=(Hypothesis("x", Decimal(values["x"]), ">", Decimal("0.9")),),
+        )
+    )
+    answer = evaluate_replay(found, {"x": "1.0"})
+    assert (answer.confirmed, answer.exact) == (True, True)
+    assert [met for _, met in answer.assumes] == [True]
+    wrong = replay("demo/eq-1")(lambda values: Violation(0, 0, assumes=(Hypothesis("x", values["x"], ">", 0.002),)))
+    assert evaluate_replay(wrong, {"x": 1}).detail.startswith("an error in the replay of demo/eq-1: TypeError")
+    assert 'Fraction("0.002")' in evaluate_replay(wrong, {"x": 1}).detail
 
 
 def test_what_is_within_lists_and_mappings_is_read_too():

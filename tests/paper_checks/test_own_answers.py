@@ -87,7 +87,31 @@ def test_counts_name_the_faults_of_the_print_and_a_witness_that_is_not_stored_is
     answer(capsys, *check, f"{name}/b", "--store")
     status, out, _ = answer(capsys, *check, f"{name}/")
     assert status == 0, out
-    assert out.splitlines()[-1].startswith("3 claims: 2 hold (1 with a misprint), 1 is not checkable here; every")
+    assert out.splitlines()[-1].startswith("3 claims: 2 hold (1 with a misprint); 1 not checked yet; every")
+
+
+def test_a_witness_without_a_replay_names_the_file_to_write_and_what_it_reads(paper, capsys):
+    name, folder = paper
+    (folder / "replays" / "checks.py").write_text("")
+    status, out, _ = answer(capsys, "check", "--papers", folder, "--jobs", 1, f"{name}/b", "--store")
+    assert status == 1
+    remedy = f'write one, @replay("{name}/b"), in {folder.name}/replays/b.py, which reads x, promise'
+    missing = f"does not replay: the witness of this claim has no replay; {remedy}"
+    assert f"stored {name}--b.json, which {missing}" in out
+    assert f"violated, but the stored witness {missing}"[:200] in out
+    status, out, _ = answer(capsys, "findings", "--papers", folder, name)
+    again = f"rankproof check --papers {folder} --paper {name}"
+    assert f"These are the verdicts on record. `{again}` judges the claims again." in out
+    assert answer(capsys, *again.split()[1:], "--jobs", 1)[0] == 1
+
+
+def test_a_witness_that_does_not_replay_is_said_to_be_stored_so(paper, capsys):
+    name, folder = paper
+    replays = folder / "replays" / "checks.py"
+    replays.write_text(replays.read_text().replace("Fraction(1))", "Fraction(5))"))
+    status, out, _ = answer(capsys, "check", "--papers", folder, "--jobs", 1, f"{name}/b", "--store")
+    assert status == 1
+    assert f"stored {name}--b.json, which does not replay: 2 <= 5 (exact)" in out
 
 
 def test_what_was_never_decided_is_no_difference_from_the_record(paper, capsys):
@@ -136,3 +160,35 @@ def test_findings_are_sorted_by_their_consequence():
     assert [one.id for one in paper.findings] == ["f-0", "f-1", "f-2", "f-3"]
     with pytest.raises(ValueError, match=re.escape("findings must be a tuple of Finding")):
         Paper("small", "Small", "small", ("checks",), findings=found[0])
+
+
+def test_a_report_counts_apart_what_is_not_checked_yet_and_lists_it_last(paper, capsys, tmp_path):
+    name, folder = paper
+    answer(capsys, "check", "--papers", folder, "--jobs", 1, f"{name}/b", "--store")
+    _, out, err = answer(
+        *(capsys, "report", "--papers", folder, "--paper", name, "--no-figures", "--out", tmp_path / "out"),
+        *("--single-file", tmp_path / "mail.html", "--jobs", 1),
+    )
+    assert "2 hold (1 with a misprint); 1 not checked yet" in out, err
+    table = [line.split()[0] for line in out.splitlines()[1:4]]
+    assert table == [f"{name}/a", f"{name}/b", f"{name}/stub"]
+    front, own, mail = (
+        place.read_text()
+        for place in (tmp_path / "out/index.html", tmp_path / f"out/paper-{name}.html", tmp_path / "mail.html")
+    )
+    for page in (front, mail):
+        assert "We checked 2 entries from 1 paper as their authors mean them. 1 more is not checked yet." in page
+        assert "All 2 checks were run again for this report" in page
+        assert f"the package <code>{folder.name}</code> of the paper" in page
+        assert "get a copy of" not in page
+        assert page.index('id="all-stubs"') > page.index('id="all-holds"')
+    for page in (own, mail):
+        assert page.count('<article class="card') == 2
+        assert "1 entry is not checked yet" in page
+        assert page.index(f'id="stubs:{name}"') > page.rindex("<article")
+        assert page.count(f'id="{name}/stub"') == 1
+    for page in (front, own, mail):
+        assert "cannot be checked here" not in page
+        assert "are not checkable here</span>" not in page
+    _, out, _ = answer(capsys, "claims", "--papers", folder, "--paper", name)
+    assert out.splitlines()[-1] == "3 claims: 2 hold; 1 not checked yet"

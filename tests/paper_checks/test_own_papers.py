@@ -158,6 +158,23 @@ def test_a_new_paper_is_checked_shown_replayed_and_told(project, capsys, tmp_pat
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("sides", "passes"),
+    [("1 + a**2, -(b**2)", True), ("1 + 0 * a, 0 * b", False)],  # a counterexample at all values; one that reads none
+)
+def test_the_tests_of_a_new_paper_ask_whether_a_replay_can_fail_as_check_does(project, capsys, sides, passes):
+    name, folder = project
+    changed(project, "replays/lem_2.py", "Violation((a + b) ** 2, a**2 + b**2", f"Violation({sides}")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(folder), str(folder)]
+    where = {"cwd": folder, "env": {**_env(), "PYTHONPATH": f"{folder}:{_env()['PYTHONPATH']}"}}
+    done = subprocess.run([*command, "-k", "replay"], capture_output=True, text=True, check=False, **where)
+    assert (done.returncode == 0) == passes, done.stdout
+    assert ("its replay cannot fail: it comes to the same with" in done.stdout) != passes
+    status, _, _ = run(capsys, "check", f"{name}/lem-2", "--papers", str(folder), "--jobs", "1")
+    assert (status == 0) == passes
+
+
+@pytest.mark.slow
 def test_the_tests_of_a_new_paper_pass_and_notice_a_changed_verdict(project):
     _, folder = project
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(folder), str(folder)]
@@ -235,7 +252,7 @@ def test_a_new_paper_takes_no_name_and_no_folder_that_is_in_use(tmp_path, capsys
         ("replays/lem_2.py", "@replay(", "@(lambda id: replay(5))(", "an id in quotes"),
         ("lem_2.py", 'where="Section 2, Lemma 2"', "where=None", "says and where must be text"),
         ("lem_2.py", '/lem-1",)', '/lem-1")', "uses a tuple of ids"),
-        ("lem_2.py", '("corrected", "proof")', '("wrong", "proof")', "a recorded verdict must be one of"),
+        ("lem_2.py", '("corrected", "proof")', '("wrong", "proof")', "the verdict of expect= must be one of"),
         ("paper.py", 'called="Example"', "called=5", "must be text"),
         ("lem_2.py", "@claim(\n", SECOND, "are both named lem_2; rename one"),
         ("lem_2.py", "@claim(", "@(lambda judge: [judge])\n@claim(", "is declared without a name"),

@@ -26,10 +26,9 @@ def test_every_stored_file_replays():
     assert [answer.detail for answer in answers if not answer.confirmed] == []
 
 
-def test_a_changed_file_does_not_replay():
-    for file in FILES:
-        changed = [type(file)(file.id, file.kind, {**file.values, name: "-3"}) for name in file.values]
-        assert not any(answer.confirmed for answer in replay_in_fresh_process(PAPER.package, changed))
+def test_every_replay_can_fail():
+    answers = replay_in_fresh_process(PAPER.package, FILES)
+    assert [answer.cannot_fail for answer in answers if answer.cannot_fail] == []
 
 
 def test_pages_are_current(tmp_path):

@@ -109,6 +109,6 @@ def test_a_received_paper_runs_no_code(capsys, tmp_path, monkeypatch, name, text
     capsys.readouterr()
     assert rankproof.main(["check", "--papers", "strange", "strange/"]) == 0
     out, _ = capsys.readouterr()
-    assert "1 is not checkable here" in out
+    assert "1 claim: 1 not checked yet; every" in out
     assert "RUN" not in out.splitlines()
     assert not (tmp_path / "PWNED").exists()

@@ -1,5 +1,6 @@
 """Deceptions of a check, each with the guard that stops it; every one of these claims once got a verdict."""
 
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -48,7 +49,7 @@ def decisions(request):
         ("infinite-mutant", "refuted through an infinite side only"),
         ("declared-fact", "declared but not proved"),
         ("positive-symbol", "the symbol x has a sign that the statement does not give it"),
-        ("one-ulp", "exact numbers must be integers, fractions or sympy rationals, got float"),
+        ("one-ulp", "exact numbers must be integers, fractions, decimals or sympy rationals, got float"),
         ("float-probability", "a probability that is a float needs an error"),
         ("one-dimension", "two dimensions, or a reason why one is enough"),
         ("never-settles", "the mean still moves by 0.03"),
@@ -235,6 +236,26 @@ def test_facts_are_shown_or_not_there():
 def test_some_facts_are_no_proof_of_the_whole():
     assert combine(compare("a", 1, "<", 2), None) == ()
     assert len(combine(compare("a", 1, "<", 2), identity("b", X - X))) == 2
+
+
+def test_the_error_of_a_float_says_what_to_write():
+    with pytest.raises(TypeError, match="; write Rounded") as caught:
+        as_fraction(0.002)
+    assert 'Rounded.printed("0.002") for a printed number, or Fraction("0.002")' in str(caught.value)
+
+
+def test_decimals_are_exact_numbers_of_relations():
+    tenth, third = Decimal("0.1"), Decimal("1.0000000000000000000000000000000000001")
+    kept = judge_relations([Relation("sum", tenth + Decimal("0.2"), Decimal("0.3"))], "one sum", whole=True)
+    assert (kept.ok, kept.grade) == (True, "proof")
+    off = judge_relations([Relation("apart", third, Decimal(1), case={"x": third})], "one case", whole=True)
+    assert (off.ok, off.cases) == (False, 1)
+    passing = judge_inequality([Decimal("0.1")], [Decimal("0.3")], [0.0], scope="one", case=lambda i: {}, domain="one")
+    assert passing.ok
+    with pytest.raises(UndefinedError, match="must be a finite number"):
+        Relation("none", Decimal("NaN"), 1)
+    with pytest.raises(ValueError, match="exact numbers must be finite"):
+        as_fraction(Decimal("Infinity"))
 
 
 @pytest.mark.parametrize("number", [0.5, np.float64(1.0), np.int64(1), True, "1", sympy.Float(0.5), sympy.sqrt(2)])

@@ -531,3 +531,14 @@ def test_readings_are_shown_with_what_was_found(ok, found, monkeypatch):
         (f"reading: literal ({found})", "x"),
         ("corrected", "x"),
     )
+
+
+@pytest.mark.parametrize(("kind", "print", "seen"), [("number", "misprint", True), ("number", "as meant", False)])
+def test_a_misprinted_number_is_not_a_bare_holds(kind, print, seen):
+    because = "1.064 should be 1.046."
+    one = result("table-1")
+    one = replace(one, claim=replace(one.claim, kind=kind, print=print, because=because))
+    text = page_of([one])
+    words = f"holds as meant; misprint: {because}"
+    assert (f'<span class="badge v-corrected"><span aria-hidden="true">≠</span> {words}</span>' in text) == seen
+    assert (f'<td class="short"><span aria-hidden="true">≠</span> H{words[1:]}</td>' in text) == seen
