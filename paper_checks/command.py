@@ -412,7 +412,7 @@ def _claims(options: argparse.Namespace) -> int:
 
 
 def _findings(options: argparse.Namespace) -> int:
-    from paper_checks.pages.card import as_findings, findings_text
+    from paper_checks.pages.findings_text import as_findings, findings_text
 
     ledger = ledger_of(options)
     papers = ledger.papers_called(options.papers_asked)

@@ -85,9 +85,9 @@ def require_word(owner: str, argument: str, value: object, allowed: Sequence[str
     """Check that an argument is one of the words that it may be.
 
     Args:
-        owner: What it is an argument of, such as the id of a claim.
-        argument: Its name.
-        value: What it is.
+        owner: Owner of the argument, such as the id of a claim.
+        argument: Name of the argument.
+        value: Its value.
         allowed: The words.
 
     Raises:

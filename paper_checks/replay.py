@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import math
 import pkgutil
 import re
 import reprlib
@@ -26,7 +25,7 @@ from functools import cache
 from importlib.abc import MetaPathFinder
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal, NoReturn, TypeVar, get_args
+from typing import Any, NoReturn, TypeVar
 
 from paper_checks.engine.processes import LateError, ProcessError, end_with_input, fresh_interpreter
 from paper_checks.evaluation import (
@@ -51,7 +50,7 @@ from paper_checks.evaluation import (
     require_kept,
     select_read,
 )
-from paper_checks.stored_values import require_short
+from paper_checks.stored_values import MOST_TRIED, changed_values, require_short
 
 __all__ = [
     "KINDS",
@@ -82,14 +81,9 @@ __all__ = [
 
 SHORT = (1, 2, 3, 5)
 """Significant digits in which a witness is tried before it is stored as it was found."""
-MOST_TRIED = 12
-"""Most mutants that a proof is tried on, and most changes of stored values that a replay is."""
 Key = TypeVar("Key", int, str)
 Trying = Callable[[Mapping[str, Any], bool], AbstractContextManager[None]]
 """Is given values that are evaluated, and whether they are changed ones; the evaluation runs in what it returns."""
-Change = Literal["a little", "doubled", "halved"]
-CHANGES: tuple[Change, ...] = get_args(Change)
-"""How stored values are changed, one at a time, to see what depends on them."""
 REPLAY_LIMIT = 60.0
 """Seconds of processor time that one evaluation of a replay may take, if nothing else is said."""
 _WAITING = 10.0
@@ -99,7 +93,6 @@ _STARTING = 300.0
 Phase = Callable[[str], object]
 """Is given what is being replayed, in words."""
 _ALLOWED = ("numpy", "mpmath", "sympy", "gmpy2", "flint")
-_NUMBER = re.compile(r"(?P<digits>[-+]?\d+(?:\.\d*)?)(?:(?P<exponent>[eE][-+]?\d+)|/(?P<below>\d+))?")
 _READING = "@"
 _PLACES = {"witness": "witnesses", "certificate": "certificates", "full": "full"}
 
@@ -635,7 +628,7 @@ def _tried(replay: Replay, file: Stored, found: Replayed, trying: Trying) -> Rep
     """
     if replay.kind == "witness":
         alike: list[str] = []
-        for changed in _changed(file.values):
+        for changed in changed_values(file.values):
             other = _again(replay, changed, trying(_difference(changed, file.values), True))
             if _differs(other, found):
                 return replace(found, can_fail=True)
@@ -645,7 +638,8 @@ def _tried(replay: Replay, file: Stored, found: Replayed, trying: Trying) -> Rep
     named = [mutant for mutant in file.mutants[:MOST_TRIED] if _is_of_kinds(replay.defaults, mutant)]
     answers = [(mutant, _again(replay, file.values, trying(mutant, False), mutant)) for mutant in named]
     others = (
-        _again(replay, {**file.values, **other}, trying(_difference(other, data), True)) for other in _changed(data)
+        _again(replay, {**file.values, **other}, trying(_difference(other, data), True))
+        for other in changed_values(data)
     )
     return replace(
         found,
@@ -727,51 +721,3 @@ def _of_kind(default: Any, value: Any) -> Any:
         return importlib.import_module("sympy").sympify(value)
     kind: Callable[[Any], Any] = type(default)
     return kind(value)
-
-
-def _changed(values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield stored values with one number or text of them changed: a little, doubled, halved; some evenly spread."""
-    places = list(_leaves(values))
-    for change in CHANGES:
-        for place in places[:: 1 + len(places) // MOST_TRIED]:
-            yield _with_other(values, place, change)
-
-
-def _leaves(value: Any) -> Iterator[tuple[Any, ...]]:
-    """Yield where the numbers and texts are."""
-    if not isinstance(value, Mapping | list):
-        yield ()
-        return
-    for key in value if isinstance(value, Mapping) else range(len(value)):
-        yield from ((key, *rest) for rest in _leaves(value[key]))
-
-
-def _with_other(value: Any, place: Sequence[Any], change: Change) -> Any:
-    if place:
-        items = dict(value) if isinstance(value, Mapping) else list(value)
-        items[place[0]] = _with_other(value[place[0]], place[1:], change)
-        return items
-    if is_bool(value) or value is None:
-        return not value
-    if isinstance(value, int):
-        return _other_whole(value, change)
-    if isinstance(value, float):
-        other = {"a little": 1.001 * value + 0.001, "doubled": 2.0 * value + 2.0, "halved": value / 2.0}[change]
-        return other if math.isfinite(other) else value / 2.0
-    text = _NUMBER.sub(lambda number: _other_number(number, change), value, count=1)
-    return f"other {value}" if text == value else text
-
-
-def _other_number(text: re.Match[str], change: Change) -> str:
-    """Return another number as text, with its exponent, and a whole one for a whole one."""
-    digits, below, exponent = text["digits"], text["below"], text["exponent"] or ""
-    factor = {"a little": Fraction(1001, 1000), "doubled": Fraction(2), "halved": Fraction(1, 2)}[change]
-    if below:
-        return str(factor * Fraction(f"{digits}/{below}") if int(below) else factor)
-    if "." in digits:
-        return f"{Decimal(digits) * factor.numerator / factor.denominator:f}{exponent}"
-    return f"{_other_whole(int(digits), change)}{exponent}"
-
-
-def _other_whole(value: int, change: Change) -> int:
-    return {"a little": value + 1, "doubled": 2 * value + 2, "halved": value // 2}[change]

@@ -1,17 +1,25 @@
-"""Reading the values of a stored file."""
+"""Reading the values of a stored file, and changing them to see what depends on them."""
 
 from __future__ import annotations
 
 import ast
+import math
 import operator
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal, get_args
 
 Values = Mapping[str, Any]
 DIGITS = 4300
 """Most digits of a number; Python's own bound where it reads whole ones."""
+MOST_TRIED = 12
+"""Most mutants that a proof is tried on, and most changes of stored values that a replay is."""
+Change = Literal["a little", "doubled", "halved"]
+CHANGES: tuple[Change, ...] = get_args(Change)
+"""How stored values are changed, one at a time, to see what depends on them."""
+_NUMBER = re.compile(r"(?P<digits>[-+]?\d+(?:\.\d*)?)(?:(?P<exponent>[eE][-+]?\d+)|/(?P<below>\d+))?")
 _WITH_EXPONENT = re.compile(r"\s*[-+]?[\d_.]+e([-+]?\d+(?:_\d+)*)\s*", re.IGNORECASE)
 
 
@@ -96,3 +104,51 @@ def expression(text: str, names: Mapping[str, Any]) -> Any:
         return sympy.sympify(read(ast.parse(text, mode="eval").body))
     except SyntaxError:
         raise ValueError(f"{text!r} is not an expression in {', '.join(names)}") from None
+
+
+def changed_values(values: Values, most: int = MOST_TRIED) -> Iterator[dict[str, Any]]:
+    """Yield stored values with one number or text of them changed: a little, doubled, halved; some evenly spread."""
+    places = list(_leaves(values))
+    for change in CHANGES:
+        for place in places[:: 1 + len(places) // most]:
+            yield _with_other(values, place, change)
+
+
+def _leaves(value: Any) -> Iterator[tuple[Any, ...]]:
+    """Yield where the numbers and texts are."""
+    if not isinstance(value, Mapping | list):
+        yield ()
+        return
+    for key in value if isinstance(value, Mapping) else range(len(value)):
+        yield from ((key, *rest) for rest in _leaves(value[key]))
+
+
+def _with_other(value: Any, place: Sequence[Any], change: Change) -> Any:
+    if place:
+        items = dict(value) if isinstance(value, Mapping) else list(value)
+        items[place[0]] = _with_other(value[place[0]], place[1:], change)
+        return items
+    if isinstance(value, bool) or value is None:
+        return not value
+    if isinstance(value, int):
+        return _other_whole(value, change)
+    if isinstance(value, float):
+        other = {"a little": 1.001 * value + 0.001, "doubled": 2.0 * value + 2.0, "halved": value / 2.0}[change]
+        return other if math.isfinite(other) else value / 2.0
+    text = _NUMBER.sub(lambda number: _other_number(number, change), value, count=1)
+    return f"other {value}" if text == value else text
+
+
+def _other_number(text: re.Match[str], change: Change) -> str:
+    """Return another number as text, with its exponent, and a whole one for a whole one."""
+    digits, below, exponent = text["digits"], text["below"], text["exponent"] or ""
+    factor = {"a little": Fraction(1001, 1000), "doubled": Fraction(2), "halved": Fraction(1, 2)}[change]
+    if below:
+        return str(factor * Fraction(f"{digits}/{below}") if int(below) else factor)
+    if "." in digits:
+        return f"{Decimal(digits) * factor.numerator / factor.denominator:f}{exponent}"
+    return f"{_other_whole(int(digits), change)}{exponent}"
+
+
+def _other_whole(value: int, change: Change) -> int:
+    return {"a little": value + 1, "doubled": 2 * value + 2, "halved": value // 2}[change]

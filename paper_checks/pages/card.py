@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import textwrap
 from collections import Counter
@@ -17,7 +16,6 @@ from paper_checks.engine.judging import obtained_beside
 from paper_checks.engine.lines import Strength
 from paper_checks.formal.theorems import AS_RECORDED, FormalTheorem, Role
 from paper_checks.pages.plain_mathematics import as_ascii, plain_text
-from paper_checks.paper import Headline, Paper
 from paper_checks.replay import Replayed, Stored
 from paper_checks.result import Result, Run, count_stubs, describe_misprint
 
@@ -449,25 +447,25 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
     """Return the card of one claim for a terminal of some encoding: plain text of at most 100 columns."""
     claim, decision = result.claim, result.decision
     grade = f" ({describe_grade(decision.grade, claim.family)})" if decision.grade else ""
-    lines = [claim.id, "=" * len(claim.id), *_entry("where", plain_text(claim.where, encoding))]
+    lines = [claim.id, "=" * len(claim.id), *entry_lines("where", plain_text(claim.where, encoding))]
     plain = decision.verdict == "not checkable here" or (decision.verdict == "holds" and claim.kind in STATED)
     explained = "" if plain else f". {headline(result)}"
-    lines += _entry("verdict", f"{decision.verdict}{grade}{explained}")
-    lines += _entry("grade", describe_record_of_kernel(result))
-    lines += _entry("read else" if claim.is_plain else "because", plain_text(claim.because, encoding))
-    lines += _entry("print", "" if claim.print == "as meant" else f"{claim.print}: {PRINT_MEANS[claim.print]}")
+    lines += entry_lines("verdict", f"{decision.verdict}{grade}{explained}")
+    lines += entry_lines("grade", describe_record_of_kernel(result))
+    lines += entry_lines("read else" if claim.is_plain else "because", plain_text(claim.because, encoding))
+    lines += entry_lines("print", "" if claim.print == "as meant" else f"{claim.print}: {PRINT_MEANS[claim.print]}")
     nothing_decided = decision.verdict == "not checkable here" and not claim.says_how_it_is_meant
-    lines += _entry("meant", "" if nothing_decided else plain_text(describe_meaning(claim), encoding))
-    lines += _entry("ambiguous", plain_text(claim.ambiguous, encoding))
+    lines += entry_lines("meant", "" if nothing_decided else plain_text(describe_meaning(claim), encoding))
+    lines += entry_lines("ambiguous", plain_text(claim.ambiguous, encoding))
     if result.finding is not None:
         found = f"{result.finding.headline} ({result.finding.id}, which {result.finding.changes})"
-        lines += _entry("finding", plain_text(found, encoding))
-    lines += _entry("NOT AS RECORDED", mark(result))
-    lines += _entry("reason", plain_text(decision.reason, encoding))
-    lines += _entry("kind", f"{claim.kind}, {claim.importance}")
-    lines += _entry("statement", plain_text(claim.says, encoding))
+        lines += entry_lines("finding", plain_text(found, encoding))
+    lines += entry_lines("NOT AS RECORDED", mark(result))
+    lines += entry_lines("reason", plain_text(decision.reason, encoding))
+    lines += entry_lines("kind", f"{claim.kind}, {claim.importance}")
+    lines += entry_lines("statement", plain_text(claim.says, encoding))
     for name, says in other_forms(result) if result.judged is None else ():
-        lines += _entry(name, plain_text(says, encoding))
+        lines += entry_lines(name, plain_text(says, encoding))
     first: dict[str, str] = {}
     for form in judged_forms(result):
         told = first.setdefault(form.evidence.scope, form.name)
@@ -475,102 +473,26 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
         lines += ["", f"[{form.name}]", *_form_lines(form, scope, encoding)]
     lines += [""] if result.judged else []
     for note in result.notes:
-        lines += _entry("NOTE", note)
-    lines += _entry("noticed", "; ".join(map(str, result.changes)))
+        lines += entry_lines("NOTE", note)
+    lines += entry_lines("noticed", "; ".join(map(str, result.changes)))
     known = "; ".join(f"{name} = {best.value:g}: {best.how}" for name, best in claim.best.items())
-    lines += _entry("best known", plain_text(known, encoding))
+    lines += entry_lines("best known", plain_text(known, encoding))
     for number, hypothesis in enumerate(describe_hypotheses(result)):
-        lines += _entry("" if number else "hypotheses", plain_text(hypothesis, encoding))
+        lines += entry_lines("" if number else "hypotheses", plain_text(hypothesis, encoding))
     for file, answer, names in result.distinct_files():
         place = result.replay_place(file)
-        lines += _entry("of", " and ".join(f"“{name}”" for name in names)) + stored_lines(file, answer, encoding, place)
-        lines += _entry("not named", describe_unnamed(result, answer))
+        lines += entry_lines("of", " and ".join(f"“{name}”" for name in names)) + stored_lines(
+            file, answer, encoding, place
+        )
+        lines += entry_lines("not named", describe_unnamed(result, answer))
     lines += [line for one in result.formal for line in _formal_lines(one)]
     if result.stored:  # in one line, so that it can be copied
         lines.append(f"{'again':{_LABEL}}rankproof replay {result.option}{claim.id}")
-    lines += _entry("on real data", ", ".join(f"rankproof figure {id}" for id in claim.seen_in))
-    lines += _entry("also", ", ".join(claim.also)) + _entry("uses", ", ".join(claim.uses))
-    lines += _entry("check at", result.source)
-    lines += _entry("time", f"{result.seconds:.2f} s")
+    lines += entry_lines("on real data", ", ".join(f"rankproof figure {id}" for id in claim.seen_in))
+    lines += entry_lines("also", ", ".join(claim.also)) + entry_lines("uses", ", ".join(claim.uses))
+    lines += entry_lines("check at", result.source)
+    lines += entry_lines("time", f"{result.seconds:.2f} s")
     return "\n".join(lines) if encoding == "utf-8" else as_ascii("\n".join(lines))
-
-
-LEGEND = (
-    "Holds: true as its author means it. Corrected: not true, but a corrected statement of the same use is. Refuted: "
-    "not true, and nothing of the same use is left. Ambiguous: the author can mean two things, and one is not true. "
-    "Misprint, unstated, inconsistent: how the print differs from what is meant. `rankproof show ID` prints the card "
-    "of an entry with its corrected statement."
-)
-
-
-def findings_text(paper: Paper, encoding: str = "utf-8", whole: bool = True) -> str:
-    """Return what was found about a paper as plain text of at most 100 columns, the most consequential first.
-
-    Args:
-        paper: the paper.
-        encoding: of the terminal; text for another one than UTF-8 is ASCII.
-        whole: include what holds, and each finding's witness, advice and entries; else its headline alone.
-    """
-    title = f"{paper.called or paper.name}: {paper.title}" if paper.called else paper.title
-    lines = [*textwrap.wrap(title, WIDTH), "=" * min(len(title), WIDTH)]
-    lines += textwrap.wrap(plain_text(paper.main, encoding), WIDTH)
-    expected = {claim.id: describe_verdict(claim.expect, claim.print) for claim in paper.claims()}
-
-    def points(heading: str, headlines: Sequence[Headline]) -> list[str]:
-        found = ["", heading] if headlines else []
-        for number, one in enumerate(headlines, 1):
-            carried = "; ".join(f"{id}: {expected[id]}" for id in one.claims)
-            found += _point(f"{number}.", f"{plain_text(one.says, encoding)} ({carried})")
-        return found
-
-    lines += points("In short", paper.facts)
-    if not whole:
-        for changes, found in itertools.groupby(paper.findings, key=lambda one: one.changes):
-            lines += ["", f"{sentence_case(changes)}."]
-            for one in found:
-                lines += _point("-", f"[{one.id}] {plain_text(end_sentence(one.headline), encoding)}")
-        return "\n".join(lines) if encoding == "utf-8" else as_ascii("\n".join(lines))
-    lines += points("What you can rely on", [one for page in paper.pages for one in page.headlines])
-    lines += ["", *textwrap.wrap(LEGEND, WIDTH, break_on_hyphens=False)]
-    again = f"`rankproof check {paper.option}--paper {paper.name}` judges the claims again."
-    lines += ["", f"These are the verdicts on record. {again}"]  # in one line, so that it can be copied
-    for number, finding in enumerate(paper.findings, 1):
-        lines += ["", *textwrap.wrap(f"{number}. [{finding.id}] {sentence_case(finding.changes)}.", WIDTH)]
-        lines += _entry("found", plain_text(end_sentence(finding.headline), encoding))
-        lines += _entry("witness", plain_text(end_sentence(finding.witness), encoding))
-        lines += _entry("advice", plain_text(end_sentence(finding.advice), encoding))
-        lines += _entry("entries", "; ".join(f"{id} ({expected[id]})" for id in finding.entries))
-    lines += ["", *textwrap.wrap(_describe_rest(paper), WIDTH, break_on_hyphens=False)]
-    return "\n".join(lines) if encoding == "utf-8" else as_ascii("\n".join(lines))
-
-
-def _describe_rest(paper: Paper) -> str:
-    """Return how many entries hold, and what there is to say about the others."""
-    claims = paper.claims()
-    stubs = sum(claim.is_stub for claim in claims)
-    claims = tuple(claim for claim in claims if not claim.is_stub)
-    plain = sum(claim.is_plain for claim in claims)
-    held = sum(claim.expect == "holds" for claim in claims)
-    told = [f"{held} of {len(claims)} entries hold as their authors mean them, {plain} of them as printed."]
-    left = [claim for claim in claims if not claim.is_plain and paper.finding_of(claim.id) is None]
-    unchecked = [claim for claim in left if claim.expect == "not checkable here"]
-    if unchecked:
-        told.append(f"{len(unchecked)} cannot be checked here.")
-    explained = len(claims) - plain - len(left)
-    if explained or not claims:
-        others = "others" if not left else f"other {explained}" if explained > 1 else "other one"
-        told.append(f"The findings explain the {others}.")
-    if missing := [claim.id for claim in left if claim not in unchecked]:
-        told.append(f"No finding explains {', '.join(missing)}.")
-    if stubs:
-        told.append(f"{stubs} {'more is' if stubs == 1 else 'more are'} not checked yet.")
-    return " ".join(told)
-
-
-def _point(mark: str, text: str) -> list[str]:
-    """Return an item of a list, wrapped, with its further lines indented."""
-    indent = " " * (len(mark) + 1)
-    return textwrap.wrap(f"{mark} {text}", WIDTH, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def end_sentence(text: str) -> str:
@@ -578,41 +500,25 @@ def end_sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def as_findings(paper: Paper) -> list[dict[str, Any]]:
-    """Return the findings of a paper as the entries of the command-line contract."""
-    return [
-        {
-            "id": finding.id,
-            "paper": paper.name,
-            "headline": finding.headline,
-            "changes": finding.changes,
-            "witness": finding.witness,
-            "advice": finding.advice,
-            "entries": list(finding.entries),
-        }
-        for finding in paper.findings
-    ]
-
-
 def measured_lines(when: datetime, id: str) -> list[str]:
     """Return the lines of a card with the date of its results, and the command that measures them again."""
     again = f"by this code and these packages; `rankproof show --again {id}` measures it again"
-    return _entry("measured", f"{when:%Y-%m-%d at %H:%M} UTC {again}")
+    return entry_lines("measured", f"{when:%Y-%m-%d at %H:%M} UTC {again}")
 
 
 def _form_lines(form: JudgedForm, scope: str, encoding: str) -> Iterator[str]:
     evidence = form.evidence
-    yield from _entry("states", plain_text(form.says, encoding))
-    yield from _entry("read so", plain_text(form.why, encoding))
-    yield from _entry("compared", form.compared)
-    yield from _entry("printed" if not form.says else "predicted", evidence.printed)
-    yield from _entry("obtained", form.obtained)
-    yield from _entry("shown", evidence.shown)
-    yield from _entry("slack", f"{form.slack:.6g}" if form.slack is not None else "")
-    yield from _entry("scope", f"{scope}; {cases_text(evidence)}")
+    yield from entry_lines("states", plain_text(form.says, encoding))
+    yield from entry_lines("read so", plain_text(form.why, encoding))
+    yield from entry_lines("compared", form.compared)
+    yield from entry_lines("printed" if not form.says else "predicted", evidence.printed)
+    yield from entry_lines("obtained", form.obtained)
+    yield from entry_lines("shown", evidence.shown)
+    yield from entry_lines("slack", f"{form.slack:.6g}" if form.slack is not None else "")
+    yield from entry_lines("scope", f"{scope}; {cases_text(evidence)}")
     for mutant in form.mutants:
         verb = "caught" if mutant.caught else "NOT CAUGHT"
-        yield from _entry("mutant", f"{mutant.changed}: {verb}; {mutant.outcome}")
+        yield from entry_lines("mutant", f"{mutant.changed}: {verb}; {mutant.outcome}")
 
 
 def cases_text(evidence: Evidence) -> str:
@@ -640,18 +546,18 @@ def stored_lines(file: Stored, answer: Replayed, encoding: str = "utf-8", place:
     for name, value in file.values.items():
         if name not in given:
             told = f"{name} = {shorten(_stored_value(value), 400)}"
-            lines += _entry(file.kind if not lines else "", told + _describe_unit(name, answer, "  "))
+            lines += entry_lines(file.kind if not lines else "", told + _describe_unit(name, answer, "  "))
     for number, (name, text) in enumerate(answer.given.items()):
-        lines += _entry("" if number else "set-up", f"{name} = {text}")
+        lines += entry_lines("" if number else "set-up", f"{name} = {text}")
     for number, (told, met) in enumerate(answer.assumes):
-        lines += _entry("" if number else "assumed", told if met else f"NOT MET: {told}")
+        lines += entry_lines("" if number else "assumed", told if met else f"NOT MET: {told}")
     proves = ", ".join(
         f"{name} = {_stored_value(value)}{_describe_unit(name, answer)}" for name, value in answer.proves.items()
     )
-    lines += _entry("proves", f"the established statement, with {proves}" if proves else "")
+    lines += entry_lines("proves", f"the established statement, with {proves}" if proves else "")
     outcome = "confirmed" if answer.confirmed else "NOT CONFIRMED"
-    lines += _entry("replay", plain_text(f"{outcome}: {answer.detail}", encoding))
-    return lines + _entry("replay at", place or "")
+    lines += entry_lines("replay", plain_text(f"{outcome}: {answer.detail}", encoding))
+    return lines + entry_lines("replay at", place or "")
 
 
 FORMAL_ROLES: Mapping[Role, str] = {
@@ -679,9 +585,9 @@ def describe_record_of_kernel(result: Result) -> str:
 
 def _formal_lines(theorem: FormalTheorem) -> Iterator[str]:
     """Yield the lines of a formal theorem: what it is, its place, and its source as it is written."""
-    yield from _entry("kernel", describe_formal(theorem))
+    yield from entry_lines("kernel", describe_formal(theorem))
     imports = f", which imports {', '.join(theorem.imports)}" if theorem.imports else ""
-    yield from _entry("in Coq", f"{theorem.file}:{theorem.line}{imports}")
+    yield from entry_lines("in Coq", f"{theorem.file}:{theorem.line}{imports}")
     yield from (f"  | {line}" for line in theorem.statement.splitlines())
 
 
@@ -707,7 +613,7 @@ def _stored_value(value: object) -> str:
     return str(value)
 
 
-def _entry(label: str, text: str) -> list[str]:
+def entry_lines(label: str, text: str) -> list[str]:
     """Return a label and its wrapped text; empty for an empty text."""
     head = f"{label:{_LABEL}}" if len(label) < _LABEL else f"{label}  "
     if not text:

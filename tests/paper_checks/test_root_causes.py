@@ -9,7 +9,7 @@ import pytest
 import rankproof
 from paper_checks.claim import FAILING, Intended
 from paper_checks.ledger import PAPERS, Ledger, LedgerError, Paper
-from paper_checks.pages.card import findings_text
+from paper_checks.pages.findings_text import findings_text
 from paper_checks.paper import CHANGES, Finding
 
 LEDGER = Ledger.of()
