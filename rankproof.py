@@ -19,10 +19,11 @@ from paper_checks import own_papers_command as own_papers
 from paper_checks.inventory import command as inventory
 from paper_checks.pages import manual
 from runs.command import add_arguments as add_train_arguments
-from runs.format import LINE, printable, shorten
+from runs.format import LINE, printable
 from runs.silos import command as silos
 from workloads import command as data
 from workloads.arguments import BAD_USAGE, Parser, add_command
+from workloads.messages import shorten
 
 AS_EXPECTED = 0
 _FOR_USERS = {

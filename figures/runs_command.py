@@ -8,8 +8,9 @@ from math import hypot, isfinite, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runs.format import LINE, align_rows, format_bytes, printable, shorten
+from runs.format import LINE, align_rows, format_bytes, printable
 from workloads.arguments import add_command, at_least, read_name
+from workloads.messages import shorten
 
 if TYPE_CHECKING:
     from runs.listing import FoundRun, Group

@@ -8,11 +8,10 @@ from zlib import crc32
 import numpy as np
 
 from hessian.lanczos.krylov import Progress
-from hessian.lanczos.stable_rank import stable_rank_of
 from hessian.numerics.intervals import StableRankInterval
 from hessian.operators.curvature import Curvature
 from hessian.quantities.block_measurements import each_block
-from hessian.spectrum import STREAMS, SpectrumSettings
+from hessian.spectrum import STREAMS, SpectrumSettings, rank_by
 from rmt.results import Result
 
 
@@ -50,15 +49,6 @@ def block_ranks(
     """
 
     def measure(name: str, block: Curvature) -> StableRankInterval:
-        return stable_rank_of(
-            block,
-            rng=np.random.default_rng([settings.seed, len(STREAMS), crc32(name.encode())]),
-            relative_width=settings.width,
-            confidence=settings.confidence,
-            products=settings.products,
-            basis=settings.basis,
-            chunk=settings.chunk,
-            memory=settings.memory,
-        )
+        return rank_by(settings, block, np.random.default_rng([settings.seed, len(STREAMS), crc32(name.encode())]))
 
     return tuple(BlockRank(*one) for one in each_block(operator, measure, depth, progress))

@@ -272,23 +272,39 @@ def measure_spectrum(
     )
 
 
+def rank_by(
+    settings: SpectrumSettings, operator: SymmetricOperator, rng: np.random.Generator, progress: Progress | None = None
+) -> StableRankInterval:
+    """Return the stable rank of a matrix, with the accuracy and the limits of a spectrum's settings.
+
+    Args:
+        settings: Accuracy and limits.
+        operator: The matrix.
+        rng: Random stream of the probes.
+        progress: Called with a description of the current step.
+
+    Raises:
+        CurvatureError: Numbers out of their range, a matrix that is zero to rounding, or products that are not finite.
+    """
+    return stable_rank_of(
+        operator,
+        rng=rng,
+        relative_width=settings.width,
+        confidence=settings.confidence,
+        products=settings.products,
+        basis=settings.basis,
+        chunk=settings.chunk,
+        memory=settings.memory,
+        progress=progress,
+    )
+
+
 def _rank_and_quantities(
     operator: SymmetricOperator, settings: SpectrumSettings, progress: Progress
 ) -> tuple[StableRankInterval, Measurement | None]:
     """Return the stable rank, and with it the further quantities if there are any."""
     if not settings.quantities:
-        rank = stable_rank_of(
-            operator,
-            rng=settings.rng("stable rank"),
-            relative_width=settings.width,
-            confidence=settings.confidence,
-            products=settings.products,
-            basis=settings.basis,
-            chunk=settings.chunk,
-            memory=settings.memory,
-            progress=progress,
-        )
-        return rank, None
+        return rank_by(settings, operator, settings.rng("stable rank"), progress), None
     own = Quantity("stable-rank")
     found = measure_with(
         operator,

@@ -16,11 +16,10 @@ import torch
 from hessian.lanczos.eigenpairs import extreme_eigenpairs
 from hessian.lanczos.krylov import Array, Progress, RitzPairs
 from hessian.lanczos.memory import plan_pairs
-from hessian.lanczos.stable_rank import stable_rank_of
 from hessian.numerics.fixed_arrays import fix_arrays
 from hessian.numerics.intervals import Interval, StableRankInterval
 from hessian.numerics.symmetric import SymmetricOperator
-from hessian.spectrum import SpectrumSettings
+from hessian.spectrum import SpectrumSettings, rank_by
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,17 +64,7 @@ def state_spectrum(
     Raises:
         CurvatureError: Numbers out of their range, a matrix that is zero to rounding, or products that are not finite.
     """
-    rank = stable_rank_of(
-        operator,
-        rng=settings.rng("stable rank"),
-        relative_width=settings.width,
-        confidence=settings.confidence,
-        products=settings.products,
-        basis=settings.basis,
-        chunk=settings.chunk,
-        memory=settings.memory,
-        progress=progress,
-    )
+    rank = rank_by(settings, operator, settings.rng("stable rank"), progress)
     wanted, basis = min(settings.outliers, operator.P), 0
     if settings.memory is not None:  # with the vectors of the state before
         basis, _ = plan_pairs(operator, settings.memory, 2 * wanted + 1, 1)

@@ -12,10 +12,8 @@ import importlib
 import json
 import pkgutil
 import re
-import reprlib
 import signal
 import sys
-import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
@@ -51,6 +49,7 @@ from paper_checks.evaluation import (
     select_read,
 )
 from paper_checks.stored_values import MOST_TRIED, changed_values, require_short
+from workloads.messages import shorten
 
 __all__ = [
     "KINDS",
@@ -262,7 +261,7 @@ def _plain_values(id: str, values: Mapping[str, Any]) -> dict[str, Any]:
             return str(value)
         if type(value).__module__ == "numpy":
             return value.tolist()
-        raise TypeError(f"{type(value).__name__} {reprlib.repr(value)}")
+        raise TypeError(f"{type(value).__name__} {shorten(repr(value), 80)}")
 
     try:
         plain: dict[str, Any] = json.loads(json.dumps(dict(values), default=other))
@@ -655,7 +654,7 @@ def _describe_change(values: Mapping[str, Any], changed: Mapping[str, Any], othe
     told = describe_values(_difference(changed, values))
     broken = next((text for text, met in other.assumes if not met), "")
     why = other.ended_by or (f"an assumption is not met: {broken}" if broken else "")
-    return f"{told} ({textwrap.shorten(why, 80)})" if why else told
+    return f"{told} ({shorten(why, 80)})" if why else told
 
 
 def _difference(changed: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -668,8 +667,8 @@ def describe_values(values: Mapping[str, Any]) -> str:
     >>> describe_values({"q": 5, "rows": [[1, 2], [3, 4]], "way": "a"})
     'q = 5, rows = [[1, 2], [3, 4]], way = a'
     """
-    told = ", ".join(f"{name} = {textwrap.shorten(str(value), 40)}" for name, value in values.items())
-    return textwrap.shorten(told, 200)
+    told = ", ".join(f"{name} = {shorten(str(value), 40)}" for name, value in values.items())
+    return shorten(told, 200)
 
 
 def _differs(other: Replayed, found: Replayed) -> bool:

@@ -106,11 +106,11 @@ def expression(text: str, names: Mapping[str, Any]) -> Any:
         raise ValueError(f"{text!r} is not an expression in {', '.join(names)}") from None
 
 
-def changed_values(values: Values, most: int = MOST_TRIED) -> Iterator[dict[str, Any]]:
+def changed_values(values: Values) -> Iterator[dict[str, Any]]:
     """Yield stored values with one number or text of them changed: a little, doubled, halved; some evenly spread."""
     places = list(_leaves(values))
     for change in CHANGES:
-        for place in places[:: 1 + len(places) // most]:
+        for place in places[:: 1 + len(places) // MOST_TRIED]:
             yield _with_other(values, place, change)
 
 

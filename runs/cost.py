@@ -90,7 +90,7 @@ def _count(plan: Plan) -> Cost:
     rounds, cohort, one = plan.conduct.rounds, given["cohort"] or len(sizes), run()
     first = operations_of_a_client(one.operations)
     # What a client may lack after rounds without it is sent from the second round on; changes of ranks are unknown.
-    later = one if "truncation" in given else run(after=1, tau=3)
+    later = one if "truncation" in given else run(after=1, tau=3)  # neither of the two rounds accumulates
     operations = rounds * first
     sent = one.before + one.of_a_cohort(cohort) + (rounds - 1) * later.of_a_cohort(cohort)
     if "tau" in given and rounds >= given["tau"]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from workloads.messages import shorten
+
 CELL, LINE = 500, 10_000
 """Most characters of a cell and of a line that are shown: received folders may hold texts of any length."""
 
@@ -28,16 +30,6 @@ def printable(text: str) -> str:
     'a\\x1b[2Jb'
     """
     return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
-
-
-def shorten(text: str, most: int) -> str:
-    """Return a text without its middle if it is too long; the ends of a message hold cause and remedy.
-
-    >>> shorten("a" * 20 + "b" * 20, 9)
-    'aaa...bbb'
-    """
-    half = (most - 3) // 2
-    return text if len(text) <= most else f"{text[:half]}...{text[-half:]}"
 
 
 def align_rows(rows: Sequence[Mapping[str, str]]) -> list[str]:

@@ -1,8 +1,8 @@
 """Settings of the runs that differ from those of the paper: both experiments compared, option by option.
 
 An experiment exists at every scale. At scale `paper` it has the printed settings, and a convention where nothing is
-printed. `differences` resolves every option of every run at both scales, defaults included, so that no setting can
-differ without being listed.
+printed. `differences` resolves every option of every run at both scales, defaults included: a value that only one of
+the two experiments has cannot be missing.
 
 ``python -m figures.experiments.differences docs/figures`` writes the page with the table of every stored experiment.
 """
@@ -53,8 +53,6 @@ WORDS: Mapping[str, str] = {
     "weight_decay": "weight decay",
 }
 """Names of options in tables, where they differ from the option's own."""
-
-Values = Mapping[str, tuple[Any, ...]]
 
 
 @dataclass(frozen=True)
@@ -198,7 +196,8 @@ HEAD = """# Settings that differ from the paper
 The stored experiments on networks and language models run on a laptop, so data, width, samples and rounds are smaller
 than the paper's. `python -m figures.experiments.differences docs/figures` writes these tables. It compares every option
 of the paper's runs with every option of ours, defaults included. A source in parentheses names where the value in the
-column *paper* is from if the paper does not print it. Settings that are not listed are the same.
+column *paper* is from if the paper does not print it. Other settings have the same values in both, or belong to one
+that is listed, such as the betas of another optimiser.
 """
 
 

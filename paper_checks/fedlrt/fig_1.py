@@ -662,7 +662,7 @@ def claim_het_plateau(
     ),
     vary=(),
     uses=("fedlrt/exp-heterogeneous", "fedlrt/thm-3"),
-    because=r"No $\tau$ is named: with 0.1 FeDLRT can stop at a lower rank, as here, and with 0.01 it converges, as "
+    because=r"No $\tau$ is named: with 0.1 FeDLRT can stop at a lower rank, with 0.01 it converges, as "
     "Section 4.1 and the caption say.",
     expect=("ambiguous", "search"),
     intended=Intended(

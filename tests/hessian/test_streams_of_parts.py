@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-import hessian.block_ranks as module
+import hessian.spectrum as module
 from hessian import Curvature, SpectrumSettings
 from hessian.block_ranks import block_ranks
 from hessian.spectrum import STREAMS

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 import sympy
 
-from paper_checks.replay import ReplayError, Stored, replay_each, replay_in_fresh_process, values_to_store
+from paper_checks.replay import (
+    ReplayError,
+    Stored,
+    describe_values,
+    replay_each,
+    replay_in_fresh_process,
+    values_to_store,
+)
 
 NUMBERS = count()
 REPLAYS = """
@@ -132,3 +139,10 @@ def test_a_replay_that_cannot_fail_lists_what_was_tried(package):
     assert answer.confirmed
     assert not answer.can_fail
     assert answer.alike_at == ["q = 4", "way = other up", "q = 8", "q = 1"]
+
+
+def test_a_long_number_is_named_by_both_of_its_ends():
+    told = describe_values({"q": "12" + 60 * "0" + "34"})
+    assert told.startswith("q = 12000")
+    assert told.endswith("00034")
+    assert len(told) < 50
