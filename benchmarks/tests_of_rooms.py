@@ -20,14 +20,14 @@ PAGE = ROOT / "docs" / "tests-of-rooms.md"
 PACKAGES = ("rmt", "workloads", "hessian", "toymodels", "algorithms", "runs", "figures", "paper_checks")
 FEW = 12
 """Test files of other rooms that a row names, those that use most of the room first."""
-TOP = """# Tests of each room
+TOP = """# Tests of each package
 
-Change a module, and run the tests of its room first: `.venv/bin/python -m pytest tests/ROOM`. Then run those elsewhere
-that use the room; the ones that use most of it come first. Their paths begin in `tests/`.
-`python benchmarks/tests_of_rooms.py` writes this page from what the test files import. It does not see what a test
-reaches through a command or through another room.
+This page shows which tests to run after you change a module. First run the tests of its package,
+`.venv/bin/python -m pytest tests/PACKAGE`, then the tests elsewhere that use the package, those that use most of it
+first (their paths begin in `tests/`). `python benchmarks/tests_of_rooms.py` writes this page from the imports of the
+test files, so it does not see what a test reaches through a command or through another package.
 
-| room | test files in `tests/ROOM` | test files elsewhere |
+| package | test files in `tests/PACKAGE` | test files elsewhere |
 |---|---|---|
 """
 
