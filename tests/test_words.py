@@ -60,8 +60,9 @@ def faults(text):
 
 
 def written_pages():
-    """Pages written by hand: all that git tracks, but for those that a command writes from claims."""
-    listed = subprocess.run(["git", "ls-files", "*.md"], capture_output=True, text=True, check=False, cwd=ROOT)
+    """Pages and templates written by hand: all that git tracks, but for those that a command writes from claims."""
+    kinds = ("*.md", "*.md.template", "*page.template")
+    listed = subprocess.run(["git", "ls-files", *kinds], capture_output=True, text=True, check=False, cwd=ROOT)
     pages = listed.stdout.split() or ["README.md", *(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md"))]
     return [page for page in pages if page not in GENERATED and "/proofs/" not in page and "/docs/" not in page]
 

@@ -502,8 +502,8 @@ def _readme(name: str, document: Document, count: int) -> str:
     title = _one_line(document.title) or name
     return (
         f"# {title}\n\n"
-        f"A claim for each of {count} items of the paper, one file per result. To check one, return in `measure` what "
-        "its check\ncompares, and judge it in the function of the claim.\n\n"
+        f"This package has a claim for each of {count} items of the paper, one file per result. To check one, return\n"
+        "in `measure` what its check compares, and judge it in the function of the claim.\n\n"
         "```bash\n"
         f"rankproof check --papers . {name}/            # what is checked, and what is not\n"
         f"rankproof report --papers . --paper {name}    # a map of the paper\n"
