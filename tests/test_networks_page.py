@@ -79,10 +79,11 @@ def test_its_commands_are_understood(capsys):
 def test_its_numbers_at_equal_steps_are_the_stored_ones():
     table = read_table(stored_numbers(LEARNING_CURVES, Settings("laptop"))["csv"])
     curves = table[table.stage == "curve"].set_index(["method", "round"])
-    text = " ".join(PAGE.split("**Equal steps.**")[1].split("\n\n")[0].split())
-    printed = re.findall(r"([\d.]+), ([\d.]+), ([\d.]+) and ([\d.]+)", text)
-    for name, number, found in zip(("RoLoRA", "FedLoRA", "FFA-LoRA"), (10, 20, 20), printed, strict=True):
-        assert [f"{100 * value:.1f}" for value in curves.loc[(name, number)].accuracy] == list(found)
+    section = PAGE.split("**Equal steps.**")[1].split("**Learning rates.**")[0]
+    printed = re.findall(r"^\| ([\w-]+) after (\d+) rounds \| (.*) \|$", section, flags=re.M)
+    assert [(name, number) for name, number, _ in printed] == [("RoLoRA", "10"), ("FedLoRA", "20"), ("FFA-LoRA", "20")]
+    for name, number, found in printed:
+        assert [f"{100 * value:.1f}" for value in curves.loc[(name, int(number))].accuracy] == found.split(" | ")
 
 
 def test_its_commands_for_every_algorithm_are_the_runs_of_the_figure():
