@@ -48,7 +48,9 @@ NOT_PROSE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 """Programs, comments, formulas, code, quotations of papers, and the targets of links."""
-GENERATED = {f"docs/{page.name}.md" for paper in PAPERS for page in paper.pages} | {"docs/kernel.md"}
+GENERATED = {f"docs/{page.name}.md" for paper in PAPERS for page in paper.pages}
+GENERATED |= {"docs/kernel.md", "docs/what-rankproof-found.md"}
+"""Pages that a command writes from claims, theorems and findings."""
 
 
 def faults(text):
