@@ -125,7 +125,7 @@ def measure_auxiliary(context: Context) -> Auxiliary:
     ),
     vary=("share",),
     kind="algorithm",
-    because=r"The mean of aggregate is of $M_c$, which is defined nowhere: the second index is lost.",
+    because=r"The mean in “aggregate” is over $M_c$, which the paper does not define. The second index is lost.",
     expect=("holds", "search"),
     intended=Intended(
         "the matrices that were sent",

@@ -84,8 +84,8 @@ def measure_naive(context: Context) -> list[Naive]:
         ({"as_printed": True}, {"scale": 1.001}),
     ),
     kind="algorithm",
-    because=r"The clients' bases can differ, and then the mean of coefficients belongs to none; $\tilde U$, $\tilde "
-    r"V$ are defined nowhere.",
+    because=r"If the clients' bases differ, the mean of coefficients belongs to none of them. $\tilde U$ and $\tilde "
+    "V$ are not defined.",
     expect=("holds", "search"),
     intended=Intended(
         "as corrected",
@@ -174,8 +174,8 @@ def measure_means(context: Context) -> list[Mean]:
         ({"needed": "whole"}, {"needed": "one client's"}, {"spread": 1e-3}),
     ),
     uses=("fedlrt/alg-6",),
-    because="While Cr < n no full matrix is needed: QR decompositions of the stacked factors and an SVD of size Cr "
-    "give the mean's.",
+    because="If Cr < n, QR decompositions of the stacked factors and an SVD of size Cr give the SVD of the mean "
+    "without a full matrix.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",

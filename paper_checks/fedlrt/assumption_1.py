@@ -69,8 +69,8 @@ def measure_splits(context: Context) -> list[Split]:
     ),
     kind="assumption",
     importance="result",
-    because=r"Where the norms of all and of the block differ by a share $\delta$, the rest can be a share of about "
-    r"$\sqrt{2\delta}$.",
+    because=r"If the norms of the gradient and of its block differ by a fraction $\delta$, the rest can be a fraction "
+    r"of about $\sqrt{2\delta}$.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
@@ -232,8 +232,8 @@ def measure_met(context: Context, draw: int = 0) -> Met:
     ),
     vary=("delta",),
     best={"delta": Best(0.045, "searched: what is needed on the draw that is judged")},
-    because=r"Near the solution the bases turn: least $\delta$ 0.41 on a bowl. With the rank found it is 0.045 on the "
-    "draw judged, 0.03 to 1.03 on 24.",
+    because=r"Near the solution the bases turn: a quadratic needs $\delta \ge 0.41$. With the rank found it is 0.045 "
+    "here, and 0.03 to 1.03 on 24 draws.",
     uses=("fedlrt/assumption-1",),
     expect=("corrected", "search"),
     intended=Intended(

@@ -50,7 +50,8 @@ from paper_checks.methods.inequality import judge_inequality
     also=("fedlrt/cor-2",),
     uses=("fedlrt/thm-4",),
     importance="result",
-    because=r"Theorem 4, on which it rests, fails; and small rates descend too little for a bound without $1/\lambda$.",
+    because="Theorem 4, on which it depends, fails, and small rates descend too little for a bound without "
+    r"$1/\lambda$.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
@@ -157,8 +158,7 @@ PLUGGED = (
     vary=("constant",),
     hypotheses=(Dropped(r"$L \ge \delta^2/82$", {"least": 0.0}),),
     uses=("fedlrt/thm-4",),
-    because="Theorem 4's bracket is negative at this rate from $L = 1/6$ on; the bracket of (38), as printed, is too "
-    "small.",
+    because="At this rate Theorem 4's bracket is negative from $L = 1/6$ on. The printed bracket of (38) is too small.",
     expect=("corrected", "proof"),
     intended=Intended(
         "the inequality of Theorem 4",

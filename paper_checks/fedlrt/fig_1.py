@@ -97,8 +97,8 @@ def make_problems(context: Context) -> dict[str, Setting]:
         ),
     ),
     kind="setting",
-    because="No normalisation is given: in the mean over the points curvatures spread 1 to 1 or 1 to 361, and other "
-    "steps are admitted.",
+    because="The paper gives no normalisation. Depending on it, curvatures differ by a factor of 1 or 361, and other "
+    "steps are allowed.",
     expect=("holds", "search"),
     intended=Intended(
         "in each normalisation of the polynomials",
@@ -405,8 +405,8 @@ WITNESS = {"n": 10, "clients": 4, "points": SAMPLES, "steps": HETEROGENEOUS.step
     },
     uses=("fedlrt/exp-heterogeneous",),
     importance="result",
-    because="With full gradients on all points at every client the curvatures agree: FedAvg is FedLin, and the "
-    "correction changes no round.",
+    because="With full gradients on all points, all clients have the same curvature, so FedAvg is FedLin and the "
+    "correction changes nothing.",
     expect=("corrected", "search"),
     intended=Intended(
         "as it is described",
@@ -521,7 +521,7 @@ ALONG_FOUR_SETTING = (
     vary=("much",),
     best={"much": Best(5.29, f"searched: the least of twenty sets of points, with targets along two axes ({COMMAND})")},
     uses=("fedlrt/exp-heterogeneous",),
-    because="Targets, normalisation and start are not named; FeDLRT needs 0.4 to 1.01 times FedLin's rounds, 0.12 to "
+    because="Targets, normalisation and start are not given. FeDLRT needs 0.4 to 1.01 times FedLin's rounds, 0.12 to "
     "0.19 along two low axes.",
     expect=("ambiguous", "search"),
     intended=Intended(
@@ -586,8 +586,8 @@ DEALT = {"all": "all points at every client", "random": "dealt at random", "regi
         ({"stands": True}, {"splits": ("random",)}, {"divided": ("all",)}, {"apart": -1.0}),
     ),
     uses=("fedlrt/exp-heterogeneous",),
-    because="With full gradients on all points at every client FedAvg's round is FedLin's: neither stalls for lack of "
-    "a correction.",
+    because="With full gradients on all points at every client, FedAvg's round is FedLin's, so neither stalls for lack "
+    "of a correction.",
     vary=(),
     expect=("corrected", "statistical"),
     intended=Intended(
@@ -662,8 +662,8 @@ def claim_het_plateau(
     ),
     vary=(),
     uses=("fedlrt/exp-heterogeneous", "fedlrt/thm-3"),
-    because=r"No $\tau$ is named: with 0.1 FeDLRT can stop at a lower rank, with 0.01 it converges, as "
-    "Section 4.1 and the caption say.",
+    because=r"The paper gives no $\tau$. With 0.1 FeDLRT can stop at a lower rank; with 0.01 it converges, as Section "
+    "4.1 and the caption say.",
     expect=("ambiguous", "search"),
     intended=Intended(
         "with the threshold of the homogeneous test",

@@ -40,7 +40,8 @@ from paper_checks.methods.relations import Relation, Relations, relations
     ),
     kind="algorithm",
     uses=("fedlrt/alg-1",),
-    because="By the caption alone S is not in panel 1, without which no client has the gradients of panel 2.",
+    because="According to the caption, panel 1 does not contain S, but without S no client can compute the gradients "
+    "of panel 2.",
     expect=("holds", "proof"),
     intended=Intended(
         "with the text", "Section 3: “the factorization is broadcast to the clients (panel 1)”, of which S is a part."

@@ -176,7 +176,7 @@ def measure_beside(context: Context) -> list[Beside]:
     ),
     uses=("fedlrt/thm-5",),
     importance="result",
-    because=r"Close to $\mathcal M_r$ has to mean a small part normal to it: near rank r, gradients can still lie "
+    because=r"“Close to $\mathcal M_r$” must mean a small normal component: near rank r, gradients can still lie "
     "outside the wide bases.",
     vary=(),
     expect=("holds", "proof"),

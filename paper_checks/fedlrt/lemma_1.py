@@ -264,8 +264,8 @@ FLIPPED = {"u": ["3/5", "4/5"], "g": ["1", "0"]}
     ),
     hypotheses=(Dropped(r"$2r \le n$, as the shapes imply", {"beyond": True}),),
     uses=("fedlrt/eq-6",),
-    because="Some QR decompositions begin with -u for a column u of U, as those of libraries may; with U in front, as "
-    "printed, it holds.",
+    because="Some QR decompositions, also in libraries, begin with -u for a column u of U. With U in front, as "
+    "printed, the statement holds.",
     expect=("holds", "proof"),
     intended=Intended(
         "U kept in front",

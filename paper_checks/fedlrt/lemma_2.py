@@ -60,7 +60,7 @@ def regular(steps: Sequence[Step], singular: bool) -> list[Step]:
     ),
     hypotheses=(Dropped(r"S of full rank, as elements of $\mathcal M_r$ have it", {"singular": True}),),
     uses=("fedlrt/eq-15", "fedlrt/eq-16", "fedlrt/lemma-2-step-20", "fedlrt/lemma-2-step-chain"),
-    because=r"$USV$ and $V = VS^\top$ are slips for $USV^\top$ and $L = VS^\top$; the spans agree, the factors "
+    because=r"$USV$ and $V = VS^\top$ are slips for $USV^\top$ and $L = VS^\top$. The spans agree, but the factors "
     "need not.",
     expect=("holds", "proof"),
     intended=Intended(

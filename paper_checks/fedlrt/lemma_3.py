@@ -111,8 +111,8 @@ def measure_sides(context: Context) -> list[Sides]:
         ({"sign": 1.0}, {"sign": -1.01}, {"third": "F_c"}, {"last": "V"}),
     ),
     importance="detail",
-    because=r"F is the negative gradient: the other sign; the third line has $F_c$ for F; $\tilde V$, not transposed, "
-    "does not fit.",
+    because=r"F is the negative gradient, so the sign is wrong. The third line has $F_c$ for F, and $\tilde V$ lacks a "
+    "transpose.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -214,7 +214,7 @@ def measure_lipschitz(context: Context) -> list[Lipschitz]:
         {"form": "U'(.)V"},
         ({"constant": 0.99}, {"form": "U(.)V'"}),
     ),
-    because=r"In (25) U has r columns and F has n rows, so that for $r < n$ the product does not exist.",
+    because=r"In (25) U has r columns and F has n rows, so the product does not exist for $r < n$.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -279,7 +279,7 @@ def lemma_3(
     ),
     uses=("fedlrt/lemma-3",),
     importance="detail",
-    because=r"The Frobenius norm of an orthonormal basis of r columns is $\sqrt r$, so that steps (II) lose a factor r "
+    because=r"The Frobenius norm of an orthonormal basis of r columns is $\sqrt r$, so steps (II) lose a factor of r "
     "or more.",
     expect=("holds", "proof"),
     intended=Intended(

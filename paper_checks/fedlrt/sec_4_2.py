@@ -103,8 +103,8 @@ def count_networks(context: Context) -> Heads:
     ),
     kind="setting",
     importance="detail",
-    because="Not given: the starting rank, how batch norm and momentum are averaged, whether rounds or steps anneal "
-    "the rate, and the validation set.",
+    because="The starting rank, the averaging of batch norm and momentum, the annealing (rounds or steps) and the "
+    "validation set are not given.",
     expect=("holds", "search"),
     intended=Intended(
         "240/C rounded down",
@@ -153,8 +153,8 @@ def exp_resnet18(found: Heads, budget: int = BUDGET, within: float = 0.07) -> Ev
     ),
     kind="setting",
     importance="detail",
-    because="VGG16's low-rank layers and its head, the ranks at the start and, in the text, the numbers of clients are "
-    "not named.",
+    because="The paper does not give VGG16's low-rank layers and head, the starting ranks or, in the text, the numbers "
+    "of clients.",
     expect=("holds", "search"),
     intended=Intended(
         "what is named fits together",

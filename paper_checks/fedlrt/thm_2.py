@@ -92,8 +92,8 @@ def measure_truncated(context: Context) -> list[Truncated]:
     also=("fedlrt/thm-9", "fedlrt/eq-38"),
     uses=("fedlrt/thm-8",),
     importance="result",
-    because=r"L bounds no gradient: truncation can cost $\vartheta\|\nabla\mathcal{L}\| + L\vartheta^2/2$, more than "
-    r"$L\vartheta$.",
+    because=r"L does not bound the gradient. Truncation can cost $\vartheta\|\nabla\mathcal{L}\| + L\vartheta^2/2$, "
+    r"more than $L\vartheta$.",
     expect=("corrected", "kernel"),
     intended=Intended(
         "literal",
@@ -161,7 +161,7 @@ THETA = float(Fraction(str(WITNESS["theta"])))
         mutants=({"cost": "L theta"}, {"share": 0.99}, {"h": 0.45}, {"sign": 1.0}),
     ),
     vary=("share",),
-    because="Smoothness bounds how fast the gradient changes, not the gradient, which the last step needs.",
+    because="Smoothness bounds the change of the gradient, but the last step needs a bound on the gradient itself.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",

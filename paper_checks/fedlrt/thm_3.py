@@ -102,7 +102,7 @@ def measure_runs(context: Context) -> list[Run]:
     also=("fedlrt/thm-10",),
     uses=("fedlrt/thm-2",),
     importance="result",
-    because="Small rates descend too little for one constant, even where nothing is cut; and truncation can cost more "
+    because="Small rates descend too little for one constant, even without truncation, and truncation can cost more "
     r"than $L\vartheta$.",
     expect=("corrected", "proof"),
     intended=Intended(
@@ -308,7 +308,7 @@ def measure_limits(context: Context) -> list[Limit]:
     ),
     uses=("fedlrt/thm-3",),
     importance="result",
-    because=r"(13) bounds the squared gradient within the bases: that part is of order $\sqrt\vartheta$, and the part "
+    because=r"(13) bounds only the squared gradient within the bases. That part is of order $\sqrt\vartheta$; the part "
     "outside need not vanish.",
     expect=("corrected", "proof"),
     intended=Intended(

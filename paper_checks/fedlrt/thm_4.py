@@ -62,8 +62,8 @@ from paper_checks.methods.relations import Relation, Relations, relations
     also=("fedlrt/thm-11",),
     uses=("fedlrt/assumption-1", "fedlrt/eq-36"),
     importance="result",
-    because="Assumption 1 bounds what is left out only by the client's own gradient; for "
-    r"$\delta \le 1/5$ and $L < \delta^2/12$ $C$ promises too much.",
+    because="Assumption 1 bounds the neglected part only by the client's own gradient. $C$ promises too much for "
+    r"$\delta \le 1/5$, $L < \delta^2/12$.",
     expect=("corrected", "kernel"),
     intended=Intended(
         "literal",
@@ -156,7 +156,7 @@ def is_linear(one: Trace) -> bool:
     ),
     uses=("fedlrt/eq-42", "fedlrt/lemma-6"),
     importance="detail",
-    because=r"At $\tilde W_{r,c}^s$ the second term has $\mathcal{L}$ for $\mathcal{L}_c$.",
+    because=r"The second term, at $\tilde W_{r,c}^s$, has $\mathcal{L}$ instead of $\mathcal{L}_c$.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -291,8 +291,8 @@ _STRONGER = (
         ),
     ),
     uses=("fedlrt/assumption-1",),
-    because="Assumption 1 bounds a difference of norms, and what lies outside the block only by the client's own "
-    "gradient.",
+    because="Assumption 1 bounds a difference of norms, so the part outside the block is bounded only by the client's "
+    "own gradient.",
     expect=("corrected", "proof"),
     intended=Intended(
         "F as the negative gradient",
@@ -336,8 +336,8 @@ def thm_11_hat_first(
         mutants=({"half": 0.49}, {"power": 3}, {"assumption": "printed"}),
     ),
     uses=("fedlrt/assumption-1", "fedlrt/lemma-6"),
-    because="Assumption 1 bounds a difference of norms, and what lies outside the block only by the client's own "
-    "gradient.",
+    because="Assumption 1 bounds a difference of norms, so the part outside the block is bounded only by the client's "
+    "own gradient.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
@@ -399,8 +399,8 @@ def measure_combined(context: Context) -> list[tuple[Fraction, ...]]:
         ),
     ),
     uses=("fedlrt/eq-46", "fedlrt/thm-11-hat-first", "fedlrt/thm-11-hat-second"),
-    because="Step (I) needs the reverse inequality of norms; the last term has lost its L/2 and changes its sign. "
-    r"$\delta$ for $\delta^2$ is a slip.",
+    because=r"Step (I) needs the reverse inequality of norms. The last term lost its L/2 and changed sign. $\delta$ "
+    r"for $\delta^2$ is a slip.",
     expect=("corrected", "proof"),
     intended=Intended(
         "squares of delta",

@@ -93,8 +93,8 @@ def _shown(one: Trace) -> dict[str, object] | None:
     vary=("second",),
     uses=("fedlrt/eq-39",),
     importance="detail",
-    because="The two expressions have opposite signs; in the second the corner matrix does not fit, or, n by n, cuts "
-    "other entries.",
+    because="The two expressions have opposite signs. The corner matrix in the second does not fit or, if n by n, "
+    "selects other entries.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -144,7 +144,7 @@ def eq_39b(
     ),
     uses=("fedlrt/eq-39",),
     importance="detail",
-    because=r"The correction has the opposite sign of Algorithm 5's, and in the second expression no $\lambda$.",
+    because=r"The correction has the opposite sign to Algorithm 5's, and its second expression lacks $\lambda$.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -201,8 +201,8 @@ def eq_40(
         ),
     ),
     kind="definition",
-    because="Of the three blocks of the augmentation two stand off the diagonal, and the third, the lower right one, "
-    "on it.",
+    because="Two of the three blocks of the augmentation are off the diagonal. The third, the lower right one, is on "
+    "it.",
     expect=("holds", "proof"),
     intended=Intended(
         "the corner and the rest",
@@ -266,7 +266,7 @@ THEOREM = r"Under Assumption 1 and $0 < \lambda \le \frac1{12Ls_*}$, as Theorem 
     vary=("half", "mixed", "last"),
     uses=("fedlrt/lemma-4",),
     importance="detail",
-    because="F is the negative gradient: the inner products have the other sign, as in Lemma 4.",
+    because="F is the negative gradient, so the inner products have the opposite sign, as in Lemma 4.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -378,8 +378,8 @@ def measure_with_large_parts(context: Context) -> list[Trace]:
     vary=("constant", "half"),
     hypotheses=(Dropped(r"a bound on $\delta$, here $\delta \le 1$", {"most": 1e6}),),
     uses=("fedlrt/thm-8", "fedlrt/eq-45"),
-    because="The drift of the block also follows moves outside of it, which (14) limits only by the client's own "
-    "gradient; a sign is a slip.",
+    because="The block's drift also depends on moves outside it, which (14) limits only by the client's own gradient. "
+    "One sign is a slip.",
     expect=("corrected", "proof"),
     intended=Intended(
         "F as the negative gradient",

@@ -160,7 +160,7 @@ def eq_16(
     uses=("fedlrt/eq-16",),
     kind="definition",
     importance="detail",
-    because=r"$\tilde S(0)$ is 2r by 2r and is printed between r columns and r rows; the projection is that of $S_0$.",
+    because=r"$\tilde S(0)$ is 2r by 2r but is printed between r columns and r rows. The projection is that of $S_0$.",
     expect=("holds", "search"),
     intended=Intended(
         "as corrected",
@@ -283,8 +283,8 @@ LONG_STEP = {"time over d_3": 3, "theta over d_2 d_3": 9, "cut part over d_2 d_3
     ),
     uses=("fedlrt/eq-15", "fedlrt/eq-16", "fedlrt/eq-17"),
     importance="result",
-    because=r"B has to bound the gradient, not the loss, and $\Delta t \le 1$: in long steps a truncated part exceeds "
-    r"$d_3\vartheta/\Delta t$.",
+    because=r"B must bound the gradient, not the loss, and $\Delta t \le 1$ is needed: in long steps a truncated part "
+    r"exceeds $d_3\vartheta/\Delta t$.",
     expect=("holds", "proof"),
     intended=Intended(
         "steps up to 1",

@@ -149,7 +149,7 @@ def measure_clients(context: Context) -> list[Trace]:
     ),
     uses=("fedlrt/eq-26",),
     importance="detail",
-    because=r"F is the negative gradient, so that the steps are added; the correction is added in each of $s_*$ steps.",
+    because=r"F is the negative gradient, so the steps are added. The correction is added in each of the $s_*$ steps.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -194,7 +194,7 @@ def thm_7_clients(
     ),
     vary=("share",),
     importance="detail",
-    because="F is the negative gradient (Appendix C), so that the steps are added and not subtracted.",
+    because="F is the negative gradient (Appendix C), so the steps are added, not subtracted.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -253,8 +253,8 @@ def eq_32(
         mutants=({"transposed": True}, {"transposed": False, "share": 0.99}),
     ),
     importance="detail",
-    because=r"F has n columns and $\tilde V^\top$ 2r rows: for $2r < n$ there is no product; and sums lack brackets "
-    "around both terms.",
+    because=r"F has n columns and $\tilde V^\top$ has 2r rows, so the product does not exist for $2r < n$. Sums lack "
+    "brackets around both terms.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -441,7 +441,7 @@ def thm_7_second_term(rounds: list[Spent], square: float = 1.0, leading: float =
     vary=("half",),
     uses=("fedlrt/lemma-4", "fedlrt/eq-32"),
     importance="detail",
-    because="F is the negative gradient: the inner product in the middle has the other sign, as in Lemma 4.",
+    because="F is the negative gradient, so the inner product in the middle has the opposite sign, as in Lemma 4.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",

@@ -150,7 +150,7 @@ def _shown_for_all(power: int, power_L: int, total: float) -> tuple[Fact, ...]:
     best={"total": Best(11.1074, "proved: 1 + e + e^2, rounded up")},
     uses=("fedlrt/thm-1", "fedlrt/thm-7"),
     importance="detail",
-    because=r"The third term gives $(s_*\lambda)^3L^3$; the printed bracket has one power of L too few.",
+    because=r"The third term gives $(s_*\lambda)^3L^3$, so the printed bracket has one power of L too few.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",

@@ -46,8 +46,8 @@ exact = Rounded.exact
     ),
     kind="number",
     importance="detail",
-    because="If an epoch is a pass over a client's share, all clients together use as many samples a round, however "
-    "many they are.",
+    because="If an epoch is a pass over a client's share, all clients together use the same number of samples per "
+    "round, however many they are.",
     expect=("holds", "proof"),
     intended=Intended(
         "a local epoch is a batch",
@@ -207,7 +207,8 @@ def worst_gap(cells: Mapping[str, Cell]) -> Fraction:
     ),
     kind="number",
     importance="detail",
-    because="No number of 1, 2, 4 or 8 bytes with a KB of 1000 or 1024 bytes gives 187.5 and 250: 1000 times the MiB.",
+    because="Numbers of 1, 2, 4 or 8 bytes and a KB of 1000 or 1024 bytes never give 187.5 and 250, which are 1000 "
+    "times the size in MiB.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",

@@ -82,7 +82,7 @@ COUNTED = {
     best={"share": Best(0.28, "searched, for one client, with the m of Lemma A.9")},
     also=("rolora/eq-44",),
     uses=("rolora/lem-A.9", "rolora/eq-65"),
-    because=r"Even $m = Cq$, as in Lemma A.9, does not give $q^{-10}$. And (44) prints $\epsilon'^2 + \epsilon'$ for "
+    because=r"As in Lemma A.9, even $m = Cq$ does not give $q^{-10}$. And (44) prints $\epsilon'^2 + \epsilon'$ for "
     r"the $(\epsilon' + 1)^2$ of (76).",
     expect=("corrected", "proof"),
     intended=Intended(
@@ -234,7 +234,7 @@ def expected_gradients(_: Context) -> Gradients:
     ),
     vary=("factor",),
     uses=("rolora/eq-45",),
-    because=r"$\bar b$ is made of the same samples: for one client $a^\top\nabla_al$ is 0, the right side is not.",
+    because=r"$\bar b$ depends on the same samples: for one client $a^\top\nabla_al$ is 0, but the right side is not.",
     expect=("holds", "proof"),
     intended=Intended(
         "b given",

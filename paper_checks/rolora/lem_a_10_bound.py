@@ -141,8 +141,8 @@ MEANT = {
         ),
     ),
     best={"c5": Best(BEST_C5 / 4.0, "proved; for samples that b is independent of, (1 - log 2)/2")},
-    because=r"$\bar b$ is made of the same samples: where it is small, the gradient misses its mean by more than $\|M\|"
-    r"\|\bar b\|$.",
+    because=r"$\bar b$ depends on the same samples: where it is small, the gradient misses its mean by more than "
+    r"$\|M\|\|\bar b\|$.",
     expect=("holds", "proof"),
     intended=Intended(
         "expectation of (49)",

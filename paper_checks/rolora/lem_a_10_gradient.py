@@ -125,8 +125,8 @@ ZERO_MINIMISER = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "-3
         ),
     ),
     uses=("rolora/eq-45", "rolora/eq-48", "rolora/lem-A.7"),
-    because=r"$\bar b$ is made of the same samples: where it is 0 so is the right side, the mean gradient is not. (51) "
-    "lacks a bracket of (59).",
+    because=r"$\bar b$ depends on the same samples: where it is 0, so is the right side, but not the mean gradient. "
+    "(51) lacks a bracket of (59).",
     expect=("holds", "proof"),
     intended=Intended(
         "expectation of (49)",
@@ -219,8 +219,8 @@ def centred_product_norm(correlation: float) -> float:
     ),
     vary=("c4",),
     uses=("rolora/def-A.2", "rolora/eq-22"),
-    because=r"$\bar b$ is made of the same samples: the norm is a positive number, the right side is 0 where $\bar b$ "
-    "is.",
+    because=r"$\bar b$ depends on the same samples: the norm is a positive number, but the right side is 0 where $\bar "
+    "b$ is.",
     expect=("holds", "proof"),
     intended=Intended(
         "samples independent of b",
@@ -366,8 +366,8 @@ SECOND: dict[str, Any] = {
             ({"c5": 0.06}, {"columns": 50.0}),
         ),
     ),
-    because=r"$\bar b$ is made of the same samples: the summands are dependent, their mean is not 0. The bound still "
-    "holds, except for $b^* = 0$.",
+    because=r"$\bar b$ depends on the same samples, so the summands are dependent and their mean is not 0. The bound "
+    "still holds unless $b^* = 0$.",
     best={
         "c5": Best(BEST_C5 / 4.0, "proved; for samples that b is independent of, (1 - log 2)/2, the largest possible"),
         "power": Best(2.0, r"proved: for small $\epsilon_3$ the tails are those of a normal law"),

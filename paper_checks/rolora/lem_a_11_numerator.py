@@ -56,7 +56,8 @@ MEAN_GRADIENT = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "0",
         ),
     ),
     uses=("rolora/eq-48",),
-    because=r"$\bar b$ is made of the same samples: (49), which (83) puts for the mean gradient, is another vector.",
+    because=r"$\bar b$ depends on the same samples, so (49), which (83) uses as the mean gradient, is a different "
+    "vector.",
     expect=("holds", "proof"),
     intended=Intended(
         "expectation of (49)",
@@ -117,7 +118,8 @@ def eq_81(points: list[Point], factor: float = 2.0, sign: int = 1, of: str = "al
     ),
     vary=("second",),
     uses=("rolora/eq-81", "rolora/def-5.2"),
-    because=r"$\bar b$ is made of the same samples: a gradient can be its mean over all samples and not (49).",
+    because=r"$\bar b$ depends on the same samples: a gradient can equal its mean over all samples and differ from "
+    "(49).",
     expect=("holds", "proof"),
     intended=Intended(
         "expectation of (49)",
@@ -353,8 +355,8 @@ r"""The largest step, $(\delta^0)^2 = 3/4$, $\bar b = g$ and a small angle: the 
     ),
     vary=("sum_of_lengths",),
     uses=("rolora/eq-96",),
-    because=r"The modulus is bounded only while $1 - 2\eta\|\bar b\|^2$ is not too negative; and $m = Cq$ does not "
-    r"give $1 - q^{-10}$.",
+    because=r"The modulus is bounded only if $1 - 2\eta\|\bar b\|^2$ is not too negative, and $m = Cq$ does not give "
+    "$1 - q^{-10}$.",
     hypotheses=(Dropped(r"a step up to that", {"sum_of_lengths": 1.05}),),
     expect=("corrected", "proof"),
     intended=Intended(

@@ -93,7 +93,7 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float) -> Evidence:
     vary=("power",),
     best={"power": Best(51.9, r"searched, for $m \ge 20q$; 10.3 by the same proof")},
     also=("rolora/eq-13",),
-    because=r"With $m = Cq$ the probability of failure stays put as $\epsilon_2 \to 0$, while $q^{-10}$ goes to 0.",
+    because=r"With $m = Cq$ the probability of failure does not vanish as $\epsilon_2 \to 0$, but $q^{-10}$ does.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",

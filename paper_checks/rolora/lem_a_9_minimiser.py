@@ -141,8 +141,8 @@ LONGER: dict[str, Any] = {
             ({"c1": 1.9}, {"power": 1.0}),
         ),
     ),
-    because="Algorithm 2 uses the same samples in every iteration: from the second one on $X_ia$ is not normal. "
-    "$c_1$ is at most 16/9, not large.",
+    because="Algorithm 2 reuses the samples in every iteration, so $X_ia$ is not normal from the second on. $c_1$ is "
+    "at most 16/9, not large.",
     uses=("rolora/def-A.1",),
     expect=("holds", "proof"),
     intended=Intended(

@@ -155,7 +155,7 @@ def summed_products(_: Context) -> Array:
     measure=summed_products,
     uses=("rolora/thm-A.8", "rolora/eq-22", "rolora/eq-30"),
     importance="detail",
-    because=r"(29) prints = for $\le$: (28) depends on the angle of w and b*, (29) does not. As in (18), a must be "
+    because=r"(29) prints = for $\le$: (28) depends on the angle of w and b*, but (29) does not. As in (18), a must be "
     "independent of the samples.",
     control=Form(
         """The first probability is at most the last bound with half of that $c_3$, for $K > 0$ and a independent of

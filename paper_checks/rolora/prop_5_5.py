@@ -284,7 +284,7 @@ GRID = [(N, m) for N in (1, 2, 3, 5, 10, 100, 1000) for m in (3, 4, 5, 6, 10, 30
             ({"of": "nothing"}, {"of": "population"}, {"clients_power": 2}, {"samples_power": 2}),
         ),
     ),
-    because="With one or two samples and two clients or more the expected loss is infinite.",
+    because="With one or two samples and two or more clients, the expected loss is infinite.",
     uses=("rolora/eq-241",),
     also=("rolora/eq-11", "rolora/eq-244"),
     importance="result",

@@ -74,7 +74,7 @@ def measure_products(_: Context) -> Products:
         mutants=({"lower": 3}, {"lower": 1}, {"double": 0.5}),
     ),
     importance="detail",
-    because="The indices of the double sum start at 1, so that the products with $s_1$ are counted too.",
+    because="The indices of the double sum start at 1, so it also counts the products with $s_1$.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected", "(224) counts “$(N-1)(N-2)E[s_is_j]$”, so both indices of the double sum start at 2"
@@ -218,7 +218,7 @@ def corrected_loss(N: Any, four: float, two: float, power: int) -> sympy.Expr:
         asks="weaker",
     ),
     importance="detail",
-    because="The expectation sign is missing: the left side varies with the samples, the right side does not.",
+    because="The expectation sign is missing: the left side varies with the samples, but the right side does not.",
     uses=("rolora/eq-189", "rolora/eq-205", "rolora/eq-227", "rolora/eq-230", "rolora/eq-237", "rolora/eq-187"),
     expect=("holds", "proof"),
     intended=Intended(

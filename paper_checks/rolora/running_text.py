@@ -116,7 +116,7 @@ def enclose(value: float) -> Rounded:
     ),
     vary=("most",),
     importance="result",
-    because=r"With unlimited samples and the largest step, $\eta\|b^*\|^2 = 1$, the rate at the minimiser is 1: the "
+    because=r"With unlimited samples and the largest step, $\eta\|b^*\|^2 = 1$, the rate at the minimiser is 1 and the "
     r"angle falls like $1/\sqrt t$.",
     readings=(
         Reading(

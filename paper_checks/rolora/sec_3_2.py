@@ -36,7 +36,7 @@ ONE_B = {"A": ["1", "2"], "B": ["1", "1"]}
     ),
     also=("rolora/eq-2",),
     importance="result",
-    because="The sides are equal for one client, and wherever the clients agree in one of the two factors.",
+    because="The sides are equal for one client, and whenever the clients agree in one of the two factors.",
     expect=("holds", "proof"),
     intended=Intended(
         "in general position",

@@ -43,7 +43,7 @@ def judge_half(points: list[Point], held: str, weight: float, synchronised: bool
     ),
     uses=("rolora/alg-1",),
     importance="detail",
-    because="By (3), (4), the text after them and Algorithm 1 the odd rounds train B, and the even ones A.",
+    because="According to (3), (4), the text after them and Algorithm 1, odd rounds train B and even rounds train A.",
     expect=("holds", "search"),
     intended=Intended(
         "as corrected",
@@ -112,8 +112,8 @@ TWO_UPDATES = {"A": ["1", "2"], "B": ["1", "3"]}
     ),
     uses=("rolora/alg-1",),
     importance="result",
-    because=r"With the clients' own updates of (3) for $B_i^{t+1}$ it fails; a frozen factor with index i is client "
-    "i's copy, as is said of $A_i^t$.",
+    because="It fails if $B_i^{t+1}$ is the client's own update in (3). A frozen factor with index i is client i's "
+    "copy, as with $A_i^t$.",
     expect=("holds", "kernel"),
     intended=Intended(
         "B distributed",
@@ -201,8 +201,8 @@ SAME_PRODUCT: dict[str, Any] = {"A": ["2", "1"], "B": "1", "x": ["2", "1"], "oth
             ({"share": 0.45}, {"share": 0.55}),
         ),
     ),
-    because="Memory is not counted: for A the layer's whole input is kept for the backward pass, d numbers a token; "
-    "for B only xA, r numbers.",
+    because="Memory is not counted. For A the backward pass stores the layer's input, d numbers per token, and for B "
+    "only xA, r numbers.",
     importance="result",
     expect=("holds", "proof"),
     intended=Intended(

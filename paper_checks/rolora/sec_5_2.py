@@ -234,7 +234,8 @@ def make_runs(context: Context) -> Setting:
     seen_in=("rolora/fig-2",),
     kind="setting",
     importance="detail",
-    because="With B = 0 all hidden units are at 0, where frameworks take 0 as ReLU's derivative: neither factor moves.",
+    because="With B = 0 all hidden units are at 0, where frameworks set ReLU's derivative to 0, so neither factor "
+    "moves.",
     expect=("corrected", "search"),
     intended=Intended(
         "derivative 0 at 0",

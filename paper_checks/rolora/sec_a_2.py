@@ -239,7 +239,7 @@ def lem_A_4(ratios: Array, C: float = BEST_C, independent: bool = True, centred:
         Dropped("entries of unit variance", {"variance": 2}),
         Dropped("a is fixed", {"fixed": False}),
     ),
-    because="The sums of the proof end at N, the number of clients, where they have d terms.",
+    because="The sums in the proof end at N, the number of clients, but they have d terms.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected", r"its proof begins with “$a^\top x = \sum_{i=1}^d a_i\xi_i$”: d for the N of the sums below it"

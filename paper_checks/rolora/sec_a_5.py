@@ -146,7 +146,7 @@ def draw_pairs(context: Context) -> list[Pair]:
             ({"excess": 1.01}, {"least": 0.99}, {"unique": "pair"}),
         ),
     ),
-    because=r"$(-a^*, -\bar b^*)$ has the same product, and so has $(ca^*, \bar b^*/c)$: the minimiser is not unique.",
+    because=r"$(-a^*, -\bar b^*)$ and $(ca^*, \bar b^*/c)$ have the same product, so the minimiser is not unique.",
     expect=("holds", "proof"),
     intended=Intended(
         "unit vectors, up to a common sign",

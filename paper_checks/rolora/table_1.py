@@ -254,7 +254,8 @@ def txt_table1_lora(rows: Sequence[Row], method: str = "LoRA", share: float = 0.
     best={"lead": Best(0.64, "the printed numbers, for every rounding: 0.71 ± 0.07 points (LoRA, SST-2)")},
     uses=("rolora/txt-table1-lora",),
     importance="result",
-    because="Its accuracy falls on all five data sets, on four beyond the deviations, on RTE from 82.43 to 75.57.",
+    because="Its accuracy falls on all five data sets, on four by more than the deviations, and on RTE from 82.43 to "
+    "75.57.",
     readings=(
         Reading(
             "in itself",

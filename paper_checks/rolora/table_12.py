@@ -41,7 +41,7 @@ def _questions(grouping: str) -> str:
     ),
     kind="number",
     importance="detail",
-    because="It follows if the 135 questions of anatomy are counted in stem; in other, 0.15 points are missing.",
+    because="It follows if the 135 anatomy questions count as STEM. If they count as “other”, 0.15 points are missing.",
     expect=("holds", "proof"),
     intended=Intended(
         "anatomy in stem",

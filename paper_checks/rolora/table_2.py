@@ -248,7 +248,7 @@ def judge_trials(
     ),
     kind="number",
     importance="detail",
-    because="Without a rounding of each trial no three of them give 1.61, FFA-LoRA's mean on 1,267 examples.",
+    because="If trials are not rounded, no three of them give 1.61, FFA-LoRA's mean on 1,267 examples.",
     expect=("holds", "proof"),
     intended=Intended(
         "one way in a table",
@@ -524,8 +524,8 @@ def txt_table2_ffa_var(
     ),
     kind="number",
     importance="detail",
-    because="Rounded, as Table 2 needs them, no three trials of 1,838 give 51.46 (51.453 is nearest). Cut off, they "
-    "do.",
+    because="If rounded, as Table 2 needs, no three trials on 1,838 examples give 51.46 (51.453 is nearest). If "
+    "truncated, some do.",
     uses=("rolora/table-2",),
     expect=("holds", "proof"),
     intended=Intended(

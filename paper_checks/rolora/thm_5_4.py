@@ -301,8 +301,8 @@ def s5_rolora_loss(
     measure=search_rates,
     best={"rate": Best(1.98, "searched, for the largest step and thresholds")},
     uses=("rolora/lem-A.9", "rolora/lem-A.10"),
-    because="For c near 1 and a small first angle the bound is below what the noise of the samples leaves, for "
-    "every step.",
+    because="For c near 1 and a small first angle, the bound is below the error that sampling noise leaves, for every "
+    "step size.",
     readings=(
         Reading(
             "every c",

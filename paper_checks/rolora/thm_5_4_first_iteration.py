@@ -74,7 +74,7 @@ def _bound_is_proved() -> tuple[Fact, ...]:
         mutants=({"bound": 3.05}, {"bound": 2.95}, {"longest": 0.8, "exactly": False}),
     ),
     vary=("bound",),
-    because=r"For small $\delta^0$ a step near $1/\|b^*\|^2$ passes $a^*$: already with unlimited samples the next "
+    because=r"For small $\delta^0$ a step near $1/\|b^*\|^2$ overshoots $a^*$. Even with unlimited samples the next "
     "angle is too large.",
     expect=("corrected", "proof"),
     intended=Intended(

@@ -61,8 +61,8 @@ def draw_unions(context: Context) -> list[tuple[int, Fraction]]:
             ({"factor": 1.99}, {"cap": 1.0}),
         ),
     ),
-    because="For c near 1 and a small first angle one iteration misses the factor more often than that, for every "
-    "step.",
+    because="For c near 1 and a small first angle, one iteration misses the factor more often than that, for every "
+    "step size.",
     vary=("factor",),
     uses=("rolora/a4-first-step", "rolora/a4-c"),
     expect=("holds", "proof"),
@@ -219,7 +219,7 @@ def eq_168(
         asks="neither",
     ),
     uses=("rolora/eq-168",),
-    because=r"(173) prints > for <: $\log(\epsilon/\delta^0)$ and both denominators are negative.",
+    because=r"(173) prints > for <, because $\log(\epsilon/\delta^0)$ and both denominators are negative.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -299,7 +299,7 @@ def draw_endings(context: Context) -> list[Ending]:
     vary=("sharp", "second"),
     stands_in={"second": ("(179)",)},  # in (180) it is on the left side
     importance="detail",
-    because=r"(180) prints an equality, which for $\delta^T < \epsilon$ it is not; a bound is meant, and holds.",
+    because=r"(180) prints an equality, which is false for $\delta^T < \epsilon$. A bound is meant, and it holds.",
     control=Form(
         r"With $\le$ in (180), and a tenth more than $\sqrt{1 + (\epsilon')^2}\delta^T\|b^*\|$ for orthogonal parts.",
         {"equal": False, "sharp": 1.1},

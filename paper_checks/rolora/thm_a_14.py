@@ -80,7 +80,7 @@ def run_courses(context: Context) -> list[Course]:
     },
     uses=("rolora/lem-A.16", "rolora/eq-286", "rolora/eq-293"),
     importance="result",
-    because=r"For short steps a number of iterations whose c ignores $\eta$ is too small.",
+    because=r"For short steps, the number of iterations is too small if c ignores $\eta$.",
     readings=(
         LITERAL,
         Reading(
@@ -220,7 +220,7 @@ def thm_A_14(
         mutants=({"sense": 1}, {"size": 0.99}, {"root_log": 2}),
         asks="neither",
     ),
-    because=r"(291) prints > for <: $\log(\epsilon/\delta^0)$ and both denominators are negative.",
+    because=r"(291) prints > for <, because $\log(\epsilon/\delta^0)$ and both denominators are negative.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",

@@ -119,7 +119,7 @@ alg_1 = claim(
     global model at round T is $W_0 + \sum_{\tau|t}A_tB_t$. Appendix B: after an accumulation the factors are
     reinitialised with $AB = 0$, and the loss is not affected.""",
     importance="result",
-    because="Without App. B's restart the listing is D.2's momentum initialisation, and the model jumps; the text's "
+    because="Without App. B's restart the listing is D.2's momentum initialisation, so the model jumps; the text's "
     r"final model lacks $\alpha$.",
     intended=Intended(
         MEANT.name,
@@ -164,8 +164,8 @@ alg_1_iclr = claim(
     their factors; with an accumulation every $\tau$ rounds the final model is $W + \sum_{t=1}^TA_tB_t$, over all
     rounds.""",
     importance="result",
-    because=r"The listing does not reset the factors as the text says; the text's sum is over all rounds and lacks "
-    r"$\alpha$.",
+    because="The listing does not reset the factors, although the text says so. The text's sum is over all rounds and "
+    r"lacks $\alpha$.",
     intended=Intended(
         MEANT.name,
         "Sec. 3.2: “and reset their low-rank matrices”; Algorithm 1 has no such line, and the text sums over all t "
@@ -182,7 +182,8 @@ alg_1_v1 = claim(
     text: clients assign $W^{(k)} \leftarrow W^{(k)} + \alpha AB$ and reset their factors; the final model is $W_0 +
     \sum_{\tau|t}A_tB_t$.""",
     importance="result",
-    because=r"The listing does not reset the factors as the text says, and the text's final model lacks $\alpha$.",
+    because="The listing does not reset the factors, although the text says so, and the text's final model lacks "
+    r"$\alpha$.",
     intended=Intended(
         MEANT.name,
         "v1 Sec. 3.2: “and reset their low-rank matrices”; Algorithm 1 has no such line, the formula after it no α",

@@ -77,8 +77,8 @@ PAIR = "0.248"
     ),
     vary=("scale",),
     kind="algorithm",
-    because="With 0.248 % of the model in a pair of rank 16, all pairs are larger than the model after 405 "
-    "accumulations at the latest.",
+    because="A pair of rank 16 has 0.248 % of the model's numbers, so after at most 405 accumulations all pairs are "
+    "larger than the model.",
     expect=("holds", "search"),
     intended=Intended(
         "in the paper's experiment",

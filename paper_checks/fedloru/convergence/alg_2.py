@@ -79,8 +79,8 @@ def run_personal(context: Context) -> Endings:
         (*RETURN_MUTANTS, {"personal_power": 0}),
     ),
     kind="algorithm",
-    because="The listing trains on with factors that it has merged, so the model jumps; what it returns lacks both "
-    "scales.",
+    because="The listing keeps training factors that it has merged, so the model jumps. The model that it returns "
+    "lacks both scales.",
     expect=("holds", "search"),
     intended=Intended(
         "with scales and restart",

@@ -88,8 +88,8 @@ def run_nested(context: Context) -> Endings:
         RETURN_MUTANTS,
     ),
     kind="algorithm",
-    because="Without App. B's restart the listing is D.2's momentum initialisation, and the model jumps; what it "
-    r"returns lacks $\alpha$.",
+    because="Without App. B's restart the listing is D.2's momentum initialisation, so the model jumps; the returned "
+    r"model lacks $\alpha$.",
     expect=("holds", "search"),
     intended=Intended(
         "with scale and restart",
@@ -187,7 +187,7 @@ def count_nested(context: Context) -> list[NestedCount]:
     ),
     hypotheses=(Dropped(r"$r \le \frac13\min(m, n)$", {"reach": 1.0}),),
     vary=("down", "inner"),
-    because="C.3 does not bound r: nested ranks just below a rank near the smaller side can cost more than the whole "
+    because="C.3 does not bound r. Nested ranks just below a rank near the smaller side can cost more than the full "
     "matrices.",
     expect=("holds", "proof"),
     intended=Intended(
@@ -230,7 +230,7 @@ PLAIN = {"A1": 1, "A2": 1, "B1": 1, "B2": 1, "p": 1, "q1": 1, "q2": 0, "u1": 1, 
         ({"scale": "a"}, {"factor": 1.001}),
     ),
     importance="detail",
-    because=r"The second update has $\alpha_A$ where (82), Algorithm 3 and the text below have $\alpha_B$.",
+    because=r"The second update has $\alpha_A$, but (82), Algorithm 3 and the text below have $\alpha_B$.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",

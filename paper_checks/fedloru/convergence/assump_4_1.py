@@ -99,7 +99,7 @@ def measure_assumed(context: Context) -> list[Assumed]:
     ),
     mutants=[{"curvature": 0.99}, {"second": 0.99}, {"variance": 0.99}, {"factors": 0.99}, {"quadratic": True}],
     kind="assumption",
-    because=r"B.4's “for all W there exists $\sigma^2$” has its quantifiers reversed; nothing depends on it: (A.2) "
+    because=r"B.4's “for all W there exists $\sigma^2$” reverses the quantifiers. Nothing depends on it, as (A.2) "
     r"gives one $\sigma^2 \le G^2$.",
     expect=("holds", "proof"),
     intended=Intended(
@@ -259,7 +259,7 @@ def measure_growth(context: Context) -> dict[str, list[Growth]]:
         ({"bound": "root"}, {"steps": -1}, {"rate": 0.99}, {"restarts": ("momentum",)}),
     ),
     uses=("fedloru-v2/assump-4.1", "fedloru-v2/claim-reinit"),
-    because="(A.2), the bound of B.2, is one of the second moment: a single stochastic gradient can be far larger "
+    because="(A.2), the bound in B.2, bounds only the second moment. A single stochastic gradient can be far larger "
     "than G.",
     expect=("corrected", "proof"),
     intended=Intended(

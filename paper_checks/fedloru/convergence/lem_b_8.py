@@ -54,7 +54,7 @@ def _drift(name: str, left: float, right: float, trace: Trace) -> Relation:
         ({"curvature": 0}, {"own": 0}, {"constant": 0.99}, {"exchanged": True}, {"rate_power": 3}),
     ),
     uses=("fedloru-v2/lem-B.7", "fedloru-v2/eq-63-66", "fedloru-v2/eq-59-60"),
-    because="The bound does not contain L, so that a loss of large curvature exceeds it; the proof ends with $C_A$ and "
+    because="The bound does not contain L, so a loss with large curvature exceeds it. The proof ends with $C_A$ and "
     "$C_B$ exchanged.",
     expect=("corrected", "proof"),
     intended=Intended(

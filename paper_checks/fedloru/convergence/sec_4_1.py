@@ -72,8 +72,8 @@ def eq_7(
             ({"spread": 0.0}, {"scale": 1.001}),
         ),
     ),
-    because=r"If $\sum_{k=1}^Kp^{(k)} = 1$, which is not printed, the weights of a part of the clients sum to less "
-    r"than 1.",
+    because=r"If $\sum_{k=1}^Kp^{(k)} = 1$, which the paper does not print, the weights of a subset of the clients sum "
+    "to less than 1.",
     expect=("holds", "proof"),
     intended=Intended(
         "weights of sum 1",
@@ -117,7 +117,7 @@ def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, 
     ),
     uses=("fedloru-v2/alg-1",),
     importance="detail",
-    because=r"The clients add $\alpha A_tB_t$, so that the sum lacks the factor $\alpha$.",
+    because=r"The clients add $\alpha A_tB_t$, so the sum lacks the factor $\alpha$.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected", "Same paragraph: “W_t ← W_t + α A_t B_t”, and Algorithm 1 returns “W_0 + α Σ A_t B_t”"

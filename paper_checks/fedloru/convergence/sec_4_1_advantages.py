@@ -129,8 +129,7 @@ def _convolutions() -> list[tuple[int, int, int]]:
             ({"condition": "either"}, {"half": 0.51}, {"sides": 1.01}),
         ),
     ),
-    because="A rank far below one side only can be as large as the other, and $r(m+n)$ then exceeds $mn$: both are "
-    "needed.",
+    because="A rank far below one side can equal the other, and then $r(m+n)$ exceeds $mn$. It must be far below both.",
     expect=("holds", "proof"),
     intended=Intended(
         "far below both sides", "Sec. 2: “r ≪ m, n”; Sec. 4.1 prints “r ≪ m or r ≪ n”; v1 prints Kmn on both sides"
@@ -310,7 +309,7 @@ def measure_ranks(context: Context) -> list[Ranks]:
         ({"fewer": 1}, {"capped": False}, {"per": 1.5}, {"kept": False}, {"spanned": False}),
     ),
     uses=("fedloru-v2/eq-WT",),
-    because="An accumulation need not add to the rank, for instance in least squares with few samples.",
+    because="An accumulation need not raise the rank, for instance in least squares with few samples.",
     vary=(),
     expect=("holds", "proof"),
     intended=Intended(
@@ -530,7 +529,7 @@ def _beside_fedhm(one: Step) -> Relation:
         asks="neither",
     ),
     vary=("merging",),
-    because="Every local step still passes through the frozen W, which clients of FedHM do not hold.",
+    because="Every local step still uses the frozen W, which clients of FedHM do not store.",
     expect=("holds", "proof"),
     intended=Intended(
         "no compression",

@@ -68,8 +68,7 @@ def measure_means(context: Context) -> list[Mean]:
     ),
     uses=("fedloru-v2/eq-7",),
     importance="detail",
-    because=r"The E local steps are taken at $i = 0, \ldots, E-1$, not $1, \ldots, E$: the averages leave out the "
-    "first.",
+    because=r"The E local steps are at $i = 0, \ldots, E-1$, not $1, \ldots, E$, so the averages omit the first step.",
     expect=("holds", "proof"),
     intended=Intended("as corrected", "(7) has “i = 0, …, E-1”; the sums of (59), (60) run over i = 1, …, E"),
     print="misprint",

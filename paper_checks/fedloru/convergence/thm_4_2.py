@@ -151,8 +151,8 @@ def _run_kept_factors() -> tuple[float, float]:
         "fedloru-v2/eq-78-79",
     ),
     importance="result",
-    because="$K_1$ of Appendix B lost the factor $C_B^2$ of Lemma B.7, and the drift lacks L: for large L or $C_B$ the "
-    "bound fails.",
+    because="In Appendix B, $K_1$ lacks the factor $C_B^2$ of Lemma B.7 and the drift lacks L, so the bound fails for "
+    "large L or $C_B$.",
     best={
         "first": Best(1.0, "proved for E = 1: samples of opposite slopes at the bottom of a parabola attain it"),
         "curvature": Best(1.0, "proved for E = 1: samples of opposite slopes at the bottom of a parabola attain it"),
@@ -293,8 +293,8 @@ KINDS = {"printed": ("averages", "printed weights"), "of mean p": ("averages",),
     ),
     uses=("fedloru-v2/thm-4.2", "fedloru-v2/eq-agg"),
     importance="result",
-    because=r"Printed weights of cohorts lead to $\sum_k(p^{(k)})^2\nabla f^{(k)} = 0$; with factors that go on no "
-    "gradient need fall.",
+    because=r"The printed cohort weights lead to $\sum_k(p^{(k)})^2\nabla f^{(k)} = 0$. Without a restart no gradient "
+    "need decrease.",
     hypotheses=(Dropped("sums over all clients", {"cohorts": "printed"}),),
     best={"power": Best(0.5, "proved: one weight whose slope is chosen for T attains it")},
     expect=("holds", "proof"),
@@ -384,7 +384,7 @@ def follow_scaled(context: Context) -> tuple[Trace, ...]:
         ),
     ),
     uses=("fedloru-v2/thm-4.2", "fedloru-v2/eq-7"),
-    because=r"(9) fails with the printed constants at $\alpha = 1$ already; the step to other $\alpha$ is right.",
+    because=r"With the printed constants (9) fails even for $\alpha = 1$. The extension to other $\alpha$ is right.",
     expect=("holds", "proof"),
     intended=Intended(
         "of the corrected bounds",

@@ -340,7 +340,7 @@ def eq_71_75(
         "kept": Best(0.75, "proved; runs break 1"),
     },
     uses=("fedloru-v2/eq-71-75", "fedloru-v2/lem-B.7", "fedloru-v2/lem-B.8"),
-    because=r"The factor $C_B^2$ that Lemma B.7 gives $\mathbb{E}\|A_{t+1} - A_t\|^2$ is lost, and the drift lacks L.",
+    because=r"The factor $C_B^2$ of $\mathbb{E}\|A_{t+1} - A_t\|^2$ in Lemma B.7 is lost, and the drift lacks L.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal", "“By using Lemma B.7 and Lemma B.8”: the factor C_B² of “E‖A_{t+1} - A_t‖²” is lost in the brace"
@@ -424,7 +424,7 @@ def _constants(
         ({"first": 2.6}, {"second": 5.3}, {"largest": False}),
     ),
     uses=("fedloru-v2/eq-76", "fedloru-v2/lem-B.8"),
-    because=r"$K_2$ contains D, which contains $\eta$: it grows with the step.",
+    because=r"$K_2$ contains D, which contains $\eta$, so $K_2$ grows with the step size.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",

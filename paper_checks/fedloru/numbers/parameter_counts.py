@@ -285,7 +285,7 @@ def count_trained(context: Context) -> dict[str, Network]:
     ),
     uses=("fedloru-iclr/txt-params",),
     kind="number",
-    because="No rank among those named, used in all layers, gives 31 %, however the parameters are counted.",
+    because="None of the named ranks, used in all layers, gives 31 %, however one counts the parameters.",
     expect=("corrected", "proof"),
     intended=Intended(
         "one rank in all layers",
@@ -381,7 +381,7 @@ OF_PERSONAL = "k x k, then 1 x 1"
     uses=("fedloru-iclr/txt-params",),
     kind="number",
     importance="detail",
-    because="L and U are not counted: with them, already at rank 1, the numbers are 4.67M and 11.26M.",
+    because="The table does not count L and U. With them the numbers are 4.67M and 11.26M even at rank 1.",
     expect=("holds", "proof"),
     intended=Intended(
         "what is shared",
@@ -442,8 +442,8 @@ OVER = ("the model with adapters", "the model without")
         asks="neither",
     ),
     kind="number",
-    because="There is no LLaMA-2 of 3 billion: for three other models of that size both shares are larger; LLaMA-2-7B "
-    "has them.",
+    because="LLaMA-2 has no 3-billion version. Three other models of that size have larger shares; LLaMA-2-7B has the "
+    "printed ones.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",

@@ -177,7 +177,7 @@ def printed_ratios(context: Context) -> tuple[Ratio, ...]:
     ),
     kind="number",
     importance="detail",
-    because=r"The printed ratios are relative to FedAvg, and $-0.046$ for 20 clients follows from neither denominator.",
+    because=r"The printed ratios are relative to FedAvg. For 20 clients neither denominator gives $-0.046$.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",

@@ -104,7 +104,7 @@ def measure_covariances(context: Context) -> tuple[dict[tuple[int, int], Covaria
         ),
     ),
     mutants=[{"power": 2}, {"power": 0}],
-    because=r"A sample drawn from the server's data shares them: $\mathrm{Cov}(\epsilon_M, \epsilon_N) = V/N$, not 0 "
+    because=r"The client's sample is part of the server's data, so $\mathrm{Cov}(\epsilon_M, \epsilon_N) = V/N$, not 0 "
     r"or $V/\sqrt{MN}$.",
     expect=("holds", "proof"),
     intended=Intended(

@@ -120,7 +120,7 @@ def estimate_stable_rank(case: Estimate, density: NDArray[np.float64], weights: 
     ),
     uses=("fedloru-v2/def-srank",),
     kind="definition",
-    because=r"$p(\sigma_1)$ is the height of a kernel, not the mass of one eigenvalue: the estimate depends on kernel "
+    because=r"$p(\sigma_1)$ is a kernel's height, not the mass of one eigenvalue, so the estimate depends on kernel "
     "width and grid.",
     expect=("ambiguous", "proof"),
     intended=Intended(

@@ -303,8 +303,8 @@ def measure_escaping(context: Context) -> list[Escaping]:
         asks="neither",
     ),
     uses=("fedloru-v2/lem-A.1a",),
-    because=r"Mass can escape to infinity: for $\frac12(\delta_0 + \delta_n)$ the transforms converge to that of "
-    r"$\frac12\delta_0$.",
+    because=r"Mass can escape to infinity: for $\frac12(\delta_0 + \delta_n)$ the transforms converge to the transform "
+    r"of $\frac12\delta_0$.",
     best={"least_mass": Best(1.0, "proved: convergence is weak from mass 1 on, and for no smaller mass")},
     expect=("corrected", "proof"),
     intended=Intended(

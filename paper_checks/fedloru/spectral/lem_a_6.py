@@ -39,7 +39,7 @@ def outlier_overlaps(context: Context) -> Spectra:
     kind="definition",
     uses=("fedloru-v2/eq-5",),
     importance="detail",
-    because=r"Eq. (5) gives $\phi_i^2$ as the limit of the square of the overlap, not of the overlap.",
+    because=r"Eq. (5) gives $\phi_i^2$ as the limit of the squared overlap, not of the overlap.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -130,7 +130,7 @@ def inner_products(power: float, cross: float, agreement: float) -> Predictions:
     hypotheses=(Dropped(r"$u_i^{(k)}$ oriented towards $v_i$ (eqs. 46 and 47)", {"agreement": 0}),),
     uses=("fedloru-v2/eq-5", "fedloru-v2/def-phi"),
     best={"power": Best(2.0, r"proved: the limit is $\phi_i^2$ for $i = j$, 0 else")},
-    because=r"Eq. (5) gives $\phi_i$ as the limit of the cosine, and (46) needs the cosine: the angle tends to "
+    because=r"Eq. (5) gives $\phi_i$ as the limit of the cosine, which (46) needs. The angle tends to "
     r"$\arccos(\phi_i)$.",
     expect=("holds", "proof"),
     intended=Intended(

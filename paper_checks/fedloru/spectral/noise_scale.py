@@ -153,8 +153,8 @@ def measure_growth(context: Context) -> dict[str, Ladder]:
         ),
     ),
     uses=("fedloru-v2/prop-3.1",),
-    because=r"With Gaussian noise about $\sqrt R$ eigenvalues around the median stay bounded: the density at 0 is of "
-    r"order $\sqrt R$ only.",
+    because=r"With Gaussian noise about $\sqrt R$ eigenvalues near the median stay bounded: the density at 0 is only "
+    r"of order $\sqrt R$.",
     expect=("holds", "proof"),
     intended=Intended(
         "fixed index and mean square",

@@ -213,8 +213,8 @@ def limiting_eigenvalue(
     vary=("coefficient", "edge"),
     uses=("fedloru-v2/eq-29", "fedloru-v2/eq-32", "fedloru-v2/lem-A.2"),
     importance="result",
-    because=r"$\theta + \sigma^2s_N^2/\theta > U_N$ also for $0 < \theta < \sigma s_N$, where the eigenvalue stays at "
-    "$U_N$.",
+    because=r"$\theta + \sigma^2s_N^2/\theta > U_N$ also holds for $0 < \theta < \sigma s_N$, but there the eigenvalue "
+    "stays at $U_N$.",
     hypotheses=(Dropped(r"$|\theta_i| > \sigma s_N$ where the outlier is claimed", {"rule": "printed"}),),
     expect=("corrected", "proof"),
     intended=Intended(
@@ -326,8 +326,8 @@ def measure_bulk(context: Context) -> Ordered:
     ),
     uses=("fedloru-v2/eq-29", "fedloru-v2/eq-21-25", "fedloru-v2/lem-A.2"),
     importance="result",
-    because=r"An index in proportion to R, $i = \lfloor cR\rfloor$ with $0 < c < 1$, has its limit inside the bulk; "
-    "the P of the print is R.",
+    because=r"An index in proportion to R, $i = \lfloor cR\rfloor$ with $0 < c < 1$, has its limit inside the bulk. P "
+    "means R.",
     hypotheses=(Dropped(r"$i(R)/R \to 0$ or 1", {"fixed_only": False}),),
     expect=("corrected", "proof"),
     intended=Intended(

@@ -141,8 +141,8 @@ def _edge_events(
     ),
     vary=("edge",),
     uses=("fedloru-v2/prop-3.1-dist",),
-    because="The limiting density bounds single eigenvalues from one side only: a few large entries leave it as it is "
-    r"and move $\lambda_1$.",
+    because="The limiting density bounds single eigenvalues only from one side: a few large entries do not change it, "
+    r"but move $\lambda_1$.",
     best={"edge": Best(2.0, "proved: the semicircle of this variance ends there (Wigner; Bai and Yin)")},
     hypotheses=(
         Dropped(r"a law of the entries that does not change with R but for its scale", {"converging": tuple(LAWS)}),
@@ -198,7 +198,7 @@ def measure_fixed_indices(context: Context, dimensions: tuple[int, int] = (10**4
     ),
     uses=("fedloru-v2/eq-21-25", "fedloru-v2/eq-26-27"),
     importance="detail",
-    because=r"With the printed index the two lines give $U_N \le L_N$; the second is true of $\lambda_{R+1-i}$, as in "
+    because=r"With the printed index the two lines give $U_N \le L_N$. The second holds for $\lambda_{R+1-i}$, as in "
     "(26).",
     expect=("holds", "proof"),
     intended=Intended(

@@ -151,8 +151,8 @@ def measure_planted(context: Context) -> Planted:
         ),
     ),
     uses=("fedloru-v2/lem-A.1a", "fedloru-v2/lem-A.2", "fedloru-v2/eq-32"),
-    because=r"Spikes $|\theta_j| < \sigma s_N$ give no outlier of $H_N$, as k takes no such value; its values are "
-    r"outliers of $H_{\mathrm{true}}$.",
+    because=r"Spikes $|\theta_j| < \sigma s_N$ do not give outliers of $H_N$, as k never takes these values. Its "
+    r"values are $H_{\mathrm{true}}$'s.",
     best={
         "coefficient": Best(1.0, "proved: the outlier is where k is the spike"),
         "strength": Best(1.0, "proved: k belongs to noise of this variance"),

@@ -311,7 +311,7 @@ def search_perturbations(context: Context) -> Searched:
             "smallness.",
         ),
     ),
-    because=r"In R dimensions $\epsilon(I - e_1e_1^T)$ is small in the spectral norm, and adds $(R-1)\epsilon^2$ to "
+    because=r"$\epsilon(I - e_1e_1^T)$ is small in the spectral norm, but in R dimensions adds $(R-1)\epsilon^2$ to "
     "the stable rank 1 of $e_1e_1^T$.",
     mutants=[{"power": 1.0}, {"spectral": 0.95}, {"frobenius": 0.95}, {"measured": "rank"}],
     uses=("fedloru-v2/def-srank",),

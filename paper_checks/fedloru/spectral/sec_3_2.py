@@ -50,7 +50,7 @@ from rmt.spiked import SpikedModel
     ),
     uses=("fedloru-v2/prop-3.1",),
     importance="result",
-    because=r"By the condition $g_N^{-1}(\theta) > U_N$ the sets contain spikes below $\sigma s_N$, for which the "
+    because=r"The condition $g_N^{-1}(\theta) > U_N$ puts spikes below $\sigma s_N$ into the sets, for which the "
     "printed limit is negative.",
     hypotheses=(Dropped(r"$|\theta_i| > \sigma s_N$", {"supercritical_only": False}),),
     expect=("holds", "proof"),
@@ -148,7 +148,7 @@ def measure_pairs(context: Context) -> Pairs:
             "Theorem 3.2 defines the sets so.",
         ),
     ),
-    because=r"The printed condition holds for spikes below $\sigma s_N$ as well, whose overlaps all tend to 0.",
+    because=r"The printed condition also holds for spikes below $\sigma s_N$, but their overlaps all tend to 0.",
     mutants=[{"sign": -1}, {"coefficient": 1.1}, {"lost": 0.2}],
     uses=("fedloru-v2/eq-5",),
     expect=("holds", "proof"),
@@ -251,7 +251,7 @@ def measure_bulk_weights(context: Context) -> dict[str, Ladder]:
     ),
     uses=("fedloru-v2/eq-5",),
     kind="assumption",
-    because="Along the direction of a spike the weights of bulk eigenvectors are not uniform: they lean towards the "
+    because="Along a spike's direction, the weights of the bulk eigenvectors are not uniform but lean towards the "
     "outlier.",
     expect=("corrected", "proof"),
     intended=Intended(

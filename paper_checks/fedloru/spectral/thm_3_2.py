@@ -218,8 +218,8 @@ def measure_theorem(context: Context) -> Theorem:
     uses=("fedloru-v2/eq-37", "fedloru-v2/eq-40", "fedloru-v2/eq-42", "fedloru-v2/eq-43"),
     also=("fedloru-v2/eq-45",),
     importance="result",
-    because=r"Eigenvalues inside the bulk carry the stable rank, with mean square $\sigma^2s_N^2$; the bound counts "
-    r"each with $4\sigma^2s_N^2$.",
+    because=r"Eigenvalues inside the bulk make up the stable rank. Their mean square is $\sigma^2s_N^2$, but the bound "
+    r"counts $4\sigma^2s_N^2$ each.",
     expect=("corrected", "proof"),
     intended=Intended(
         "stable ranks of the Hessians",
@@ -341,7 +341,7 @@ def search_bounds(context: Context) -> Searched:
     ),
     uses=("fedloru-v2/eq-29", "fedloru-v2/eq-41", "fedloru-v2/eq-43", "fedloru-v2/eq-44"),
     importance="result",
-    because="$B_N$ as defined is infinite, and with it the right side of (4) at every M.",
+    because="$B_N$ as defined is infinite, so the right side of (4) is infinite for every M.",
     expect=("holds", "proof"),
     intended=Intended(
         "a finite count",
@@ -551,8 +551,8 @@ def _judge_sizes(instances: Sequence[Instance], most: float, relative: bool) -> 
         ),
     ),
     uses=("fedloru-v2/thm-3.2", "fedloru-v2/eq-43"),
-    because=r"Units do not matter: (36) falls below $\sqrt{s_Ms_N}\sigma$, stable ranks can below $\sigma s_N$, of any "
-    "size.",
+    because=r"Units do not matter: (36) decreases below $\sqrt{s_Ms_N}\sigma$, and stable ranks can decrease below "
+    r"$\sigma s_N$, of any size.",
     vary=(),
     expect=("holds", "proof"),
     family="independent Gaussian noise",

@@ -66,8 +66,8 @@ def _sets(instance: Instance, reading: SetReading) -> tuple[frozenset[int], froz
         asks="neither",
     ),
     uses=("fedloru-v2/prop-3.1",),
-    because="The client has more noise, so that its outliers are a part of the server's: the inclusion goes the "
-    "other way round.",
+    because="The client has more noise, so its outliers are a subset of the server's. The inclusion goes the other "
+    "way.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
@@ -222,7 +222,7 @@ SHARES = sympy.symbols("share_M share_N edge_M edge_N")
         asks="neither",
     ),
     uses=("fedloru-v2/claim-inclusion", "fedloru-v2/eq-39"),
-    because=r"By limits, spikes from $\sigma s_N$ to $\sigma s_M$ show at N, not at M, and lack a sum; by the "
+    because=r"By limits, spikes from $\sigma s_N$ to $\sigma s_M$ show at N only, and no sum has them. By the "
     r"condition, one at $\sigma s_M$ counts twice.",
     expect=("corrected", "proof"),
     intended=Intended(
@@ -341,7 +341,7 @@ def _shares_are_ordered() -> tuple[Fact, ...]:
         asks="neither",
     ),
     uses=("fedloru-v2/eq-38", "fedloru-v2/claim-inclusion", "fedloru-v2/eq-43", "fedloru-v2/claim-sign-N"),
-    because="Spikes between the thresholds count among $M_u + M_l$ and not in $B_N$: the last equality is an "
+    because="Spikes between the thresholds count in $M_u + M_l$ but not in $B_N$, so the last equality is an "
     "inequality.",
     expect=("corrected", "proof"),
     intended=Intended(

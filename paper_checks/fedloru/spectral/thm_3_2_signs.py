@@ -275,8 +275,8 @@ def _eq_44_lines(values: Mapping[str, Any], g_power: int, sign: int) -> dict[str
         mutants=({"g_power": 3}, {"sign": -1}),
     ),
     importance="detail",
-    because=r"The third line lacks a square: $4\sigma U_Mg$ should be $4\sigma U_Mg^2$; the fourth line follows from "
-    "that.",
+    because=r"The third line lacks a square: $4\sigma U_Mg$ should be $4\sigma U_Mg^2$, from which the fourth line "
+    "follows.",
     expect=("holds", "proof"),
     intended=Intended("as corrected", "Line 2 has “g_M^{-1}(θ_0)²”, line 3 lost the square, line 4 is right"),
     print="misprint",

@@ -164,8 +164,8 @@ DISTINCT = tuple(name for name in SCENES if name != "opposite spikes")
     ),
     uses=("fedloru-v2/eq-51-54", "fedloru-v2/eq-57-58", "fedloru-v2/assump-A.5"),
     importance="result",
-    because="Clients' own errors make a mean of quotients, not a quotient of means: with a small first slope the "
-    "cosine rises with r.",
+    because="With errors of each client's own, the limit is a mean of quotients, not a quotient of means. With a small "
+    "first slope it rises with r.",
     best={"noise": Best(1.0, "a factor of the variance b of the own errors; proved: the limit is theirs")},
     hypotheses=(
         Dropped(r"distinct $|\theta_i|$, for clients that order their own eigenvalues", {"scenes": tuple(SCENES)}),

@@ -387,7 +387,7 @@ def draw_vectors(context: Context) -> list[Point]:
         mutants=({"sign": -1}, {"last": "scalar"}),
     ),
     importance="detail",
-    because="The last sum lacks the vectors $w_i^{(k_2)}$: numbers are added to vectors.",
+    because="The last sum lacks the vectors $w_i^{(k_2)}$, so it adds numbers to vectors.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected", "The display before has “∂_{w_i}f w_i^(k_2)”; (56) lost the vector in its last sum"

@@ -149,8 +149,8 @@ def moment_of_sum(power: int, own: Moments, added: Moments, convolution: str, we
         mutants=({"convolution": "classical"}, {"convolution": "moments"}, {"weight": 1.75}),
     ),
     uses=("fedloru-v2/eq-33",),
-    because="QUE does not suffice: independent entries whose variances follow a fixed diagonal D can keep it, but "
-    "change moment 4 of X + D.",
+    because="QUE is not enough: independent entries whose variances follow a fixed diagonal D can keep it, but change "
+    "moment 4 of X + D.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",

@@ -344,8 +344,8 @@ def limit_inside(noise: Noise, share: float, interior: str, edge: float) -> floa
     vary=("coefficient", "edge"),
     uses=("fedloru-v1/prop-3.2", "fedloru-v2/prop-3.1-bulk"),
     importance="result",
-    because="Spikes below the threshold can meet the condition, and indices in proportion to R end inside; $U_N$ is "
-    "the upper bound, P is R.",
+    because="Spikes below the threshold can meet the condition, and indices proportional to R end inside. $U_N$ is the "
+    "upper bound; P is R.",
     hypotheses=(Dropped(r"$1/\theta_i < g_{\mu_N}(U_N^+)$ where the outlier is claimed", {"rule": "printed"}),),
     expect=("corrected", "proof"),
     intended=Intended(

@@ -170,8 +170,8 @@ def _judge_positive(ladders: dict[Case, Ladder], scope: str) -> Evidence:
     vary=("second_moment",),
     uses=("fedloru-v1/prop-3.2",),
     importance="result",
-    because="The difference grows in proportion to R where a spike decides the norm, and can be negative where the "
-    "bulk does.",
+    because="The difference grows in proportion to R if a spike determines the norm, and can be negative if the bulk "
+    "does.",
     best={"second_moment": Best(1.0, "proved: the squared Frobenius norm over R tends to the second moment")},
     hypotheses=(Dropped(r"a spike that decides the norm, for a positive difference", {"bulk_sign": "positive"}),),
     expect=("corrected", "proof"),

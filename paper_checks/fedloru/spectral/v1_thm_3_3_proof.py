@@ -80,8 +80,8 @@ def draw_instances(context: Context) -> list[Instance]:
         mutants=({"b_sign": 1}, {"strict": True}, {"a_sign": -1}),
     ),
     uses=("fedloru-v2/prop-3.1",),
-    because="The larger sample has at least as many outliers of either sign, and equally many if no spike lies "
-    "between the thresholds.",
+    because="The larger sample has at least as many outliers of either sign, and as many if no spike lies between the "
+    "thresholds.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -216,7 +216,7 @@ def _six_sums_in_full() -> tuple[Fact, ...]:
     ),
     also=("fedloru-iclr/eq-31",),
     uses=("fedloru-v1/eq-36", "fedloru-v2/claim-Fj-sign"),
-    because="For the semicircle the sums are non-negative: the sign contradicts the theorem that they prove.",
+    because="For the semicircle the sums are non-negative, so the sign contradicts the theorem that they are to prove.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
@@ -390,8 +390,8 @@ def _bracket_in_full(power: int) -> tuple[Fact, ...]:
         asks="neither",
     ),
     uses=("fedloru-v2/eq-43",),
-    because=r"For the semicircle the bracket is positive, and so is $S_3$; Q, its reason, is undefined; the prefactor "
-    "is one short.",
+    because="For the semicircle the bracket and $S_3$ are positive. Q, the given reason, is not defined. The prefactor "
+    "is one too small.",
     expect=("corrected", "proof"),
     intended=Intended(
         "every term counted",

@@ -46,7 +46,7 @@ def draw_values(context: Context) -> list[Point]:
         mutants=({"sign": -1}, {"cross": 0}, {"cross": -1}),
     ),
     also=("fedloru-iclr/eq-32",),
-    because="The expanded numerator is the negative of what it is said to equal.",
+    because="The expanded numerator has the opposite sign of the expression that it is said to equal.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal", "“We can simplify the numerator part as” the negative of itself; M and N are exchanged"
@@ -200,7 +200,8 @@ def judge_negative(cases: Searched, quantities: list[tuple[str, int]], strict: b
             ({"laws": tuple(R_TRANSFORMS)[2:3]}, {"laws": tuple(R_TRANSFORMS)[3:4]}, {"shift": 1}),
         ),
     ),
-    because=r"$\mu$ is printed as any law of compact support: for a semicircle of mean $-1/2$, $F_{j,1}$ is positive.",
+    because=r"The paper allows any law $\mu$ of compact support, but for a semicircle of mean $-1/2$, $F_{j,1}$ is "
+    "positive.",
     hypotheses=(Dropped("noise of mean 0 or more", {"laws": tuple(R_TRANSFORMS)}),),
     expect=("holds", "proof"),
     intended=Intended(
@@ -324,8 +325,8 @@ def _wrong_bracket() -> str:
         {"printed_index": False, "pair_sign": 1, "strict": False, "laws": NON_NEGATIVE},
         mutants=({"printed_index": True}, {"pair_sign": -1}, {"laws": tuple(R_TRANSFORMS)[2:3]}, {"strict": True}),
     ),
-    because=r"For a centred law with $C_3 < 0$, $T(4)$ is positive; for the semicircle every T(n) is 0. Index and pair "
-    "sign are slips.",
+    because="For a centred law with $C_3 < 0$, $T(4)$ is positive. For the semicircle all T(n) are 0. The index and "
+    "the sign of pairs are slips.",
     hypotheses=(Dropped(r"non-negative free cumulants", {"laws": tuple(R_TRANSFORMS)}),),
     expect=("corrected", "proof"),
     family="the correction: non-negative free cumulants",

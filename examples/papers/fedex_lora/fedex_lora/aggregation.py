@@ -140,7 +140,7 @@ CAPS = {"k r": lambda k, r: k * r, "(k - 1) r": lambda k, r: (k - 1) * r, "(k - 
     says=r"The rank of $\Delta W_{res}$ is at most $k \cdot r$.",
     measure=draw_adapters,
     mutants=[{"cap": "(k - 1) r - 1"}],
-    because="The cap can be lowered to (k - 1)r, which is the rank for independent factors.",
+    because="The bound can be lowered to (k - 1)r, which is the rank for independent factors.",
     importance="result",
     expect=("holds", "proof"),
 )

@@ -167,7 +167,7 @@ def measure_steps(context: Context) -> Searched:
             why="It is called the optimum.",
         ),
     ),
-    because="The rounds decrease in K, to half of their value at this K.",
+    because="The number of rounds decreases in K, to half of its value at this K.",
     importance="result",
     expect=("holds", "proof"),
     intended=Intended(

@@ -77,12 +77,12 @@ def tail_of_sum(c5: str | Fraction, share: int) -> None:
 def own_samples_stay_in_the_plane() -> None:
     r"""The samples of Algorithm 2 cost at most a factor of 4 in the exponent.
 
-    In Algorithm 2 $\bar b$ is made of the same samples: $\bar b = \bar sb^*$ with $\bar s = a^\top a^* + \delta T$,
-    and $M\bar b = \bar s\delta\|b^*\|^2(Ta - u)$ with the unit vector u along $(I - aa^\top)a^*$. It has the length
-    $\|M\|_{op}\|\bar b\|$ and lies in the plane of a and u for all samples. So $|w^\top(S - I)M\bar b|$
-    is at most $\|M\|_{op}\|\bar b\|$ times the root of the squares of $w^\top(S - I)a$ and $w^\top(S - I)u$, of
-    which one is at least $\epsilon/\sqrt2$ in size with probability at most $2 \cdot 2e^{-k\epsilon^2n/2}$. A
-    probability p is at most $\sqrt p$: at most $2e^{-k\epsilon^2n/4}$.
+    In Algorithm 2 $\bar b$ depends on the same samples: $\bar b = \bar sb^*$ with $\bar s = a^\top a^* + \delta T$, and
+    $M\bar b = \bar s\delta\|b^*\|^2(Ta - u)$ with the unit vector u along $(I - aa^\top)a^*$. It has the length
+    $\|M\|_{op}\|\bar b\|$ and lies in the plane of a and u for all samples. So $|w^\top(S - I)M\bar b|$ is at most
+    $\|M\|_{op}\|\bar b\|$ times the root of the squares of $w^\top(S - I)a$ and $w^\top(S - I)u$, of which one is at
+    least $\epsilon/\sqrt2$ in size with probability at most $2 \cdot 2e^{-k\epsilon^2n/2}$. A probability p is at most
+    $\sqrt p$: at most $2e^{-k\epsilon^2n/4}$.
     """
     T, c, d, one, two = sympy.symbols("T c d one two", real=True)
     # In the basis of a and u with b* = 1: M = (s - c) a - d u for s = c + d T, b = s, a* = c a + d u.
