@@ -30,8 +30,8 @@ from paper_checks.methods.relations import Relation, Relations, orthonormal, rel
     readings=(
         Reading(
             "tail from the first value that is cut",
-            r"The same with $\vartheta = \tau\|\tilde S^*\|$, and the least rank for which the norm of the singular "
-            r"values that go is below $\vartheta$.",
+            r"The same with $\vartheta = \tau\|\tilde S^*\|$, and the smallest rank for which the norm of the removed "
+            r"singular values is below $\vartheta$.",
             why=r"The box takes $\tau$ and truncates by $\vartheta$; Section 4.1 relates the two. Neither says which "
             "values go; the rule of Section 3.1 counts one that stays, with which S need not have full rank.",
         ),

@@ -207,7 +207,7 @@ def claim_gu_gv(
     measure=measure_wide,
     mutants=[{"assembled": False}, {"corner": 1.01}, {"outside": 0.1}],
     hypotheses=(
-        Dropped(r"$2r \le n$", {"beyond": True}, r"$\tilde U^\top U = [I; 0]$ however many columns stand beside U"),
+        Dropped(r"$2r \le n$", {"beyond": True}, r"$\tilde U^\top U = [I; 0]$ regardless of how many columns follow U"),
         Dropped("S of full rank", {"singular": True}, "the products of the bases do not know S"),
     ),
     uses=("fedlrt/eq-22", "fedlrt/eq-23"),
@@ -251,7 +251,7 @@ FLIPPED = {"u": ["3/5", "4/5"], "g": ["1", "0"]}
             "any QR decomposition",
             r"The same with the orthogonal factors of any QR decompositions of $[U|G_U]$ and $[V|G_V]$ for $\tilde U$ "
             r"and $\tilde V$.",
-            why="“A QR decomposition therefor only rearranges the columns” is said of any of them.",
+            why="“A QR decomposition therefor only rearranges the columns” refers to any of them.",
         ),
         Reading(
             "U kept in front",

@@ -257,7 +257,7 @@ def lemma_3(
 
 @relations(
     "fedlrt/lemma-3-proof",
-    where="Appendix F, proof of Lemma 3 (of (24); (25) is said to be analogous: fedlrt/lemma-3)",
+    where="Appendix F, proof of Lemma 3 (of (24); the paper says that (25) is analogous: fedlrt/lemma-3)",
     says=r"""With $D = F(US_1V^\top) - F(US_2V^\top)$: $\|P_UDP_V\| = \|UU^\top DVV^\top\| \le
     \|U\|\|U^\top\|\|D\|\|V\|\|V^\top\| \le \|D\| \le L\|US_1V^\top - US_2V^\top\| = L\|U(S_1 - S_2)V^\top\| \le
     L\|U\|\|S_1 - S_2\|\|V^\top\| \le L\|S_1 - S_2\|$, by the operator norm inequality of the Frobenius norm (I),
@@ -273,7 +273,7 @@ def lemma_3(
             "operator norms of the bases",
             "Norms of U, V and their transposes are operator norms, the others Frobenius norms.",
             {"norms": "operator"},
-            "Step (I) is said to be by the “operator norm inequality of the Frobenius norm”.",
+            "The paper justifies step (I) by the “operator norm inequality of the Frobenius norm”.",
             ({"norms": "operator", "constant": 0.99},),
         ),
     ),

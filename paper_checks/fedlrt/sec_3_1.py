@@ -201,7 +201,7 @@ def measure_shared(context: Context) -> Shared:
             r"\tilde U(\frac1C\sum_c\tilde S_c^{s_*})\tilde V^\top = \tilde U\tilde S^*\tilde V^\top$, and the "
             "aggregate has rank at most 2r.",
             {"index": True},
-            "The sentence goes on with other schemes, whose aggregate could be of full rank.",
+            "The sentence continues with other schemes, whose aggregate could be of full rank.",
             ({"share": 1.01}, {"bases": "own"}, {"room": -1}),
         ),
     ),

@@ -144,11 +144,11 @@ def exp_resnet18(found: Heads, budget: int = BUDGET, within: float = 0.07) -> Ev
             "what is named fits together",
             "The transformer has matrices of 512 x 512, and $s_* = 240/C$ is a whole number for 1, 2, 4, 8 and 16 "
             "clients (7.5 if 32 are among them, as in Section 4.2).",
-            why="A setting is judged by whether what it defines exists. Left open are VGG16's low-rank layers and its "
-            "head, the numbers of clients, the ranks at the start, the transformer's correction, which may be either "
-            "(AlexNet's is the simplified one by Figure 6 alone), its ResNet block and its rate of drop-out, the split "
-            "of the data, the validation sets, the numbers of runs, and whether the rates are annealed by rounds or "
-            "iterations.",
+            why="A setting is judged by whether what it defines exists. The paper leaves open VGG16's low-rank layers "
+            "and its head, the numbers of clients, the ranks at the start, the transformer's correction, which may be "
+            "either (AlexNet's is the simplified one by Figure 6 alone), its ResNet block and its rate of drop-out, "
+            "the split of the data, the validation sets, the numbers of runs, and whether the rates are annealed by "
+            "rounds or iterations.",
         ),
     ),
     kind="setting",

@@ -97,10 +97,10 @@ def largest_ranks(
     kind="experiment",
     importance="result",
     expect=("not checkable here", None),
-    expect_reason="which ranks keep the accuracy of the benchmarks is a matter of training them, and no figure of "
-    "theirs shows the compute of a client. Costs alone: for a 512 x 512 layer, one local step and one sample, Table "
-    "1 has a tenth of FedLin's communication up to rank 31 with either correction, and a tenth of its client "
-    "compute up to rank 12, or 6 if the gradients in U and V add 4nr",
+    expect_reason="which ranks keep the accuracy of the benchmarks can only be found by training them, and none of "
+    "their figures shows the compute of a client. The costs by themselves: for a 512 x 512 layer, one local step and "
+    "one sample, Table 1 has a tenth of FedLin's communication up to rank 31 with either correction, and a tenth of "
+    "its client compute up to rank 12, or 6 if the gradients in U and V add 4nr",
 )
 def claim_order_of_magnitude(costs: Mapping[str, Mapping[str, Polynomial]]) -> Evidence:
     """Undecided, with the largest ranks at which the costs are a tenth of FedLin's."""
@@ -293,7 +293,7 @@ MARKS = {
             "compression; two of them have variance correction. Each of the table's other low-rank schemes lacks some "
             "of it.",
             why="The sentence is the caption of this table, which has three variants. One of them is named by its lack "
-            "of the correction, so that the correction is an option of FeDLRT's.",
+            "of the correction, so the correction is an option of FeDLRT.",
         ),
     ),
     uses=("fedlrt/table-1",),

@@ -136,9 +136,9 @@ def eq_39b(
     control=Form("The block outside of the upper left one.", {"keep": ("outside",)}),
     correction=Form(
         r"""$\tilde S_c^{s+1} = \tilde S_c^s + \lambda(\tilde U^\top F_c(\tilde W_{r,c}^s)\tilde V - \check V_c)$, as in
-        Algorithm 5, with $\check V_c$ the block of $F_c - F$; printed are the other sign in both, and no $\lambda$
-        before $\check V_c$ in the second. (In the first $F_C$ is read as $F_c$, and the corner matrices as those that
-        keep the block: where they stand they do not fit, as in fedlrt/eq-39b.)""",
+        Algorithm 5, with $\check V_c$ the block of $F_c - F$. The paper prints the opposite sign in both and omits
+        $\lambda$ before $\check V_c$ in the second. (We read $F_C$ in the first as $F_c$, and the corner matrices as
+        those that keep the block; as printed, they do not fit, as in fedlrt/eq-39b.)""",
         {"first": -1.0, "second": -1.0, "power": 1},
         mutants=({"first": 1.0}, {"second": 1.0}, {"power": 0}),
     ),
@@ -186,14 +186,14 @@ def eq_40(
     readings=(
         Reading(
             "three blocks off the diagonal",
-            r"The same, with $\hat S$ of three blocks that all stand off the diagonal of $\tilde S$.",
-            why="Printed are “off-diagonal blocks”, three of them.",
+            r"The same, with $\hat S$ consisting of three blocks that are all off the diagonal of $\tilde S$.",
+            why="The paper prints “off-diagonal blocks”, three of them.",
         ),
         Reading(
             "the corner and the rest",
             r"At each step of (40) S is the upper left r by r block of the same $\tilde S$, which is $S^t$ at the "
-            r"start only; $\hat S$ is $\tilde S$ with zeros in that block, and so holds its three other blocks, of "
-            "which two stand off the diagonal.",
+            r"start only; $\hat S$ is $\tilde S$ with zeros in that block, and so contains its three other blocks, two "
+            "of which are off the diagonal.",
             {"off_diagonal": 2},
             r"(43) and (44) split $\tilde S^* - \tilde S$ so; the lower right block is given by the augmentation as "
             r"well.",

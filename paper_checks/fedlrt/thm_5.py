@@ -276,8 +276,8 @@ LONG_STEP = {"time over d_3": 3, "theta over d_2 d_3": 9, "cut part over d_2 d_3
             r"For $\Delta t \le 1$ and B a bound of the gradient the printed bound holds, with $d_1 = 0$, $d_2 = "
             r"Be^L$ and $d_3 = 1$.",
             {"longest": 1},
-            r"$\Delta t$ is one step of an integrator, hence short; any other bound on it takes the place of 1 and "
-            "changes the constants. What a flow covers is bounded by the gradient, so that B is taken to bound it.",
+            r"$\Delta t$ is one step of an integrator, hence short; any other bound on it would replace 1 and change "
+            "the constants. The gradient bounds how far a flow moves, so we read B as a bound on the gradient.",
             ({"d_2": 0.98}, {"d_3": 0.0}, {"d_3": 0.99}),
         ),
     ),

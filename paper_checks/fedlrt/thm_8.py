@@ -154,8 +154,8 @@ def _shown_for_all(power: int, power_L: int, total: float) -> tuple[Fact, ...]:
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
-        r"The line before has “$L^3\lambda^4 s_*^4\exp(2)$”, so that the bracket has "
-        r"$(s_*\lambda)^3L^3$; “$(s_*\lambda)L \leq 1$” is used for it.",
+        r"The line before has “$L^3\lambda^4 s_*^4\exp(2)$”, so the bracket has $(s_*\lambda)^3L^3$, for which the "
+        r"proof uses “$(s_*\lambda)L \leq 1$”.",
     ),
     print="misprint",
 )

@@ -164,10 +164,10 @@ def table_7(
     says="The LoRA module is applied to every weight matrix of the selected layers.",
     measure=lambda context: TABLE_7,
     expect=("not checkable here", None),
-    expect_reason="what a layer is decides. If it is a weight matrix, given by its type and its index as in Table 7, "
-    "every listed one is said to carry LoRA, and whether one was left out is printed nowhere. If it is a transformer "
-    "block, the sentence does not agree with Table 7, where of the six weight matrices of a block two carry LoRA, "
-    "those of values and queries, and in P1 of SST-2 that of values alone",
+    expect_reason="it depends on what a layer is. If it is a weight matrix, given by its type and its index as in "
+    "Table 7, the paper says that every listed one carries LoRA, and does not print whether one was left out. If it is "
+    "a transformer block, the sentence does not agree with Table 7, where only two of the six weight matrices of a "
+    "block carry LoRA, those of values and queries, and in P1 of SST-2 only the one of values",
 )
 def table_7_every(table: Mapping[str, Mapping[str, LayerSet]]) -> Evidence:
     """Undecided: the scope gives the listed types."""

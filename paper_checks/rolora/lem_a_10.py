@@ -63,7 +63,7 @@ COUNTED = {
             r"proof uses, and $Nm = \Omega(\frac{d\log(2/\epsilon_0)}{\epsilon_3^2})$: with probability at least $1 - "
             r"2q^{-10}$ the deviation is at most $2\tilde\epsilon(\epsilon' + 1)^2\delta^t\|b^*\|^2$.",
             {"form": "proof"},
-            r"The proof ends at (76) with $(\epsilon' + 1)^2$, and (91) and (134), which use the lemma, have it too.",
+            r"The proof ends at (76) with $(\epsilon' + 1)^2$, and (91) and (134), which use the lemma, also have it.",
             ({"share": 0.5},),
         ),
     ),

@@ -157,8 +157,8 @@ def eq_86(steps: list[Step], second: float = 1.0, factor: float = 2.0, of: str =
     2\eta\tilde\epsilon(\epsilon'+1)^2\delta^t\|b^*\|^2$.""",
     measure=run_steps,
     correction=Form(
-        r"""On the events of (42) and (62) both lines hold by (76), whichever vector is meant by $E[\nabla_al]$ in (62)
-        and in (90). For a independent of the samples, (49) for $E[\nabla_al]$, $m \ge 20q$ and $Nm \ge
+        r"""On the events of (42) and (62) both lines hold by (76), regardless of which vector $E[\nabla_al]$ means in
+        (62) and in (90). For a independent of the samples, (49) for $E[\nabla_al]$, $m \ge 20q$ and $Nm \ge
         100d\log(2/\epsilon_0)/\epsilon_3^2$ they hold with probability at least $1 - 2d^{-10}$.""",
         {"of": "events"},
         mutants=({"one": 0.9}, {"form": "lemma"}, {"exponent": 1000}),

@@ -136,8 +136,8 @@ LONGER: dict[str, Any] = {
             r"standard normal vector, and (18) holds for any $\epsilon_1 \in (0,1)$ with an absolute constant $c_1 > "
             r"0$.",
             {"own": False},
-            r"In Lemma A.9 a is $a^t$, for any t; in the first iteration, and with fresh samples in each, it is "
-            "independent of them. Large is said of a constant that is chosen so that (18) holds.",
+            "In Lemma A.9 a is $a^t$, for any t; in the first iteration, and with fresh samples in each, it is "
+            "independent of them. “Large” refers to a constant that is chosen so that (18) holds.",
             ({"c1": 1.9}, {"power": 1.0}),
         ),
     ),

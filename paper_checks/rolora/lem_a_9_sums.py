@@ -79,7 +79,8 @@ def size_of_summand() -> tuple[float, str]:
             "a and w fixed",
             "(22) to (25) for unit vectors a and w that are fixed, or independent of the samples.",
             {"own": False},
-            "Corollary A.5, from which (23) is, is one for a fixed vector; and the right sides have no samples.",
+            "Corollary A.5, from which (23) follows, is for a fixed vector, and the right sides do not contain "
+            "samples.",
             ({"c2": 2.6}, {"c2": 1.4}),
         ),
     ),

@@ -79,10 +79,10 @@ def measure_union(context: Context) -> Union:
     readings=(
         Reading(
             "for a positive K",
-            r"For $K > 0$: (32) to (35), where (34) puts (29) for each w, so for an a that (29) is for; from (32) to "
-            r"(35) directly, with $c_3 = \frac1{100}$, for every a, of the same samples too.",
-            why="For K = 0, $b^* = 0$ or an angle of 0, the event occurs on all samples. (36) goes on from (32) and "
-            "(35) alone.",
+            "For $K > 0$: (32) to (35), where (34) uses (29) for each w, and so for an a for which (29) holds; from "
+            r"(32) to (35) directly, with $c_3 = \frac1{100}$, for every a, even if it depends on the samples.",
+            why="For K = 0, $b^* = 0$ or an angle of 0, the event occurs on all samples. (36) follows from (32) and "
+            "(35) only.",
         ),
     ),
     uses=("rolora/eq-26", "rolora/def-A.6"),

@@ -76,7 +76,7 @@ def count_traffic(context: Context) -> dict[tuple[int, int], Traffic]:
             "any matrices",
             "With the same fine-tuning parameters, for adapted matrices of any shape, the communication cost of "
             "RoLoRA and of FFA-LoRA is, over two rounds, half of that of LoRA.",
-            why="It is said to be always so. In a single round RoLoRA misses half as well.",
+            why="The paper says that it is always so. In a single round RoLoRA does not send half either.",
         ),
         Reading(
             "square matrices",

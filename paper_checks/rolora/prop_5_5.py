@@ -56,7 +56,7 @@ def draw_entries(context: Context) -> list[Point]:
         Reading(
             "the sum from 1",
             r"$\|Xa^*b^{*\top} - Xa^0b^\top\|^2 = \sum_{p=1}^d(a^*b_p^* - a^0b_p)^\top X^\top X(a^*b_p^* - a^0b_p)$.",
-            why="$b_p$ is the p-th entry of b, of which there are d; i is not defined.",
+            why="$b_p$ is the p-th of the d entries of b; i is not defined.",
         ),
     ),
     expect=("holds", "proof"),

@@ -186,8 +186,8 @@ SAME_PRODUCT: dict[str, Any] = {"A": ["2", "1"], "B": "1", "x": ["2", "1"], "oth
     readings=(
         Reading(
             "memory counted too",
-            "The same, and training needs no more memory than in FFA-LoRA.",
-            why="It is said to be the only additional cost. The memory of a client is a cost too.",
+            "The same, and training needs at most as much memory as in FFA-LoRA.",
+            why="The paper says that it is the only additional cost, but the memory of a client is also a cost.",
         ),
         Reading(
             "numbers trained and sent",

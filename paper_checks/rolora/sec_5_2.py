@@ -218,7 +218,8 @@ def make_runs(context: Context) -> Setting:
             "derivative 1 at 0",
             "The model (12) trains from this start, with 1 as ReLU's derivative at 0.",
             {"slope": 1},
-            "Any number from 0 to 1 is a subgradient of ReLU at 0; a clamp at 0, in place of ReLU, is given 1.",
+            "Any number from 0 to 1 is a subgradient of ReLU at 0; frameworks give a clamp at 0, used instead of ReLU, "
+            "the value 1.",
         ),
     ),
     correction=Form(

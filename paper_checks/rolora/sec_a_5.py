@@ -261,8 +261,8 @@ SHORT = (0.01, 0.6, 0.5, 0.5)
             r"$\gamma^2 + \|\bar b^*\|^2\delta_0^2$; for $\delta_0 < 1$, $0 < \eta \le \frac1{2L_{max}^2}$ and $\bar "
             r"b^* \ne 0$ more iterations make $\epsilon$ arbitrarily small.",
             {"given": True},
-            r"The loss is said to be so since $\epsilon$-accurate recovery is achieved, which Theorem A.14 states of "
-            r"$(a^T, b^{T+1})$.",
+            r"The paper derives the loss from $\epsilon$-accurate recovery, which Theorem A.14 states for $(a^T, "
+            "b^{T+1})$.",
             ({"share": 0.99}, {"spread": 0.99}, {"refitted": False}),
         ),
     ),

@@ -267,15 +267,15 @@ def txt_table1_lora(rows: Sequence[Row], method: str = "LoRA", share: float = 0.
         Reading(
             "by comparison, at both steps",
             "As the number of clients increases from 3 to 20 and from 20 to 50, RoLoRA's accuracy falls on every data "
-            "set by less than that of LoRA and by less than that of FFA-LoRA.",
+            "set by less than LoRA's and FFA-LoRA's.",
             {"alone": False, "steps": ((3, 20), (20, 50))},
             "It is said in contrast to LoRA, and the clients are increased from 3 to 20, and then to 50.",
             ({"lead": 1.0}, {"method": "FFA-LoRA"}),
         ),
     ),
     correction=Form(
-        """From 3 to 20 and from 3 to 50 clients RoLoRA's accuracy falls on every data set, by less than that of LoRA
-        and by less than that of FFA-LoRA.""",
+        """From 3 to 20 and from 3 to 50 clients RoLoRA's accuracy falls on every data set by less than LoRA's and
+        FFA-LoRA's.""",
         {"alone": False},
         mutants=({"lead": 1.0}, {"method": "FFA-LoRA"}),
         asks="neither",

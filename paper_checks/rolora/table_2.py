@@ -39,13 +39,13 @@ ENTERING = (
         "each trial cut off",
         ROUNDED.format("cut off after two decimals"),
         {"entering": "cut"},
-        "Nothing is said of how two decimals are made.",
+        "The paper does not say how it rounds to two decimals.",
     ),
     Reading(
         "trials as they are",
         ROUNDED.format("not rounded before the mean"),
         {"entering": "whole"},
-        "Nothing is said of a rounding of the trials.",
+        "The paper does not mention any rounding of the trials.",
     ),
     Reading(
         "one way in a table",
@@ -331,7 +331,7 @@ def insignificant_leads(rows: Iterable[Row], method: str, level: float, divisor:
 
 @claim(
     "rolora/txt-table2-best",
-    where="Section 6.2, Table 2; the highest means in Table 10, too",
+    where="Section 6.2, Table 2; the highest means also in Table 10",
     says="""With Llama-2-7B, 50 clients and rank 8 RoLoRA consistently has the highest accuracy across all tasks, with
     significant improvements over both LoRA and FFA-LoRA.""",
     measure=lambda context: (TABLE_2, TABLE_10),
@@ -358,7 +358,7 @@ def insignificant_leads(rows: Iterable[Row], method: str, level: float, divisor:
             "RoLoRA has the highest mean on each of the eight tasks, and in each of the 16 comparisons with LoRA and "
             "FFA-LoRA the difference is significant at the level of 5 % by Welch's test.",
             {"share": 0.99},
-            "It is said of all tasks and of both methods.",
+            "The statement is about all tasks and both methods.",
         ),
     ),
     expect=("holds", "proof"),
@@ -436,7 +436,7 @@ def _deviates_most(scores: Mapping[str, Mapping[str, Score]], name: str) -> bool
             "over all tasks",
             "Both deviations are as quoted, and over the eight tasks FFA-LoRA has the largest root mean square of the "
             "deviations of the three methods.",
-            why="Variances are said to be large in a comparison of three methods; the two tasks are examples.",
+            why="The paper calls variances large in a comparison of three methods; the two tasks are examples.",
         ),
         Reading(
             "on both tasks named",
@@ -561,10 +561,10 @@ def table_10(
         "“with fewer finetuning parameters, FFA-LoRA is less robust than FedAVG of LoRA, primarily due to” (1)",
     ),
     expect_reason="the numbers of Figures 6 to 8 and of two of the three budgets of Figure 4 are not printed. Its "
-    "middle one has the setting of Table 1 with 3 clients, where LoRA is ahead. Two sizes in one setting stand in "
-    "tables of which the statement is not said, with 50 clients: at rank 8 LoRA has the higher mean of Table 2, at "
-    "rank 2 FFA-LoRA that of Table 10; in Table 1 FFA-LoRA is ahead at ranks 4 and 8, by the means of its "
-    "rows farther at 4",
+    "middle one has the setting of Table 1 with 3 clients, where LoRA is ahead. The tables, to which the statement "
+    "does not refer, have two sizes in one setting, with 50 clients. At rank 8 LoRA has the higher mean in Table 2, "
+    "and at rank 2 FFA-LoRA has the higher mean in Table 10. In Table 1 FFA-LoRA is ahead at ranks 4 and 8, and, by "
+    "the means of its rows, further ahead at 4",
 )
 def txt_fewer_params(tables: Sequence[Sequence[Row]]) -> Evidence:
     """Undecided: the scope gives the means of the printed tables."""

@@ -319,7 +319,7 @@ def s5_rolora_loss(
             r"\delta^t\sqrt{1 - c(1 - (\delta^0)^2)}$. (With unlimited samples it is so for every c, by the step "
             r"$\min(c, \frac12)/\|b^*\|^2$.)",
             {"each": False},
-            "It is said to have been shown in Lemma 5.3, whose factor has this c.",
+            "The paper says that Lemma 5.3, whose factor has this c, shows it.",
             ({"cap": 1.0}, {"cap": 0.4}, {"strength": 1.1}, {"rate": 2.0}),
         ),
     ),

@@ -48,7 +48,7 @@ def draw_unions(context: Context) -> list[tuple[int, Fraction]]:
             "If each of the T contractions holds with probability at least $1 - 2q^{-10}$, given those before it: "
             "(167).",
             {"given": True},
-            "It is said to be a union bound of the contractions, whose probabilities are shown before.",
+            "The paper calls it a union bound over the contractions, whose probabilities it shows before.",
             ({"factor": 1.99}, {"per_step": False}, {"power": 11}),
         ),
         Reading(
@@ -57,7 +57,7 @@ def draw_unions(context: Context) -> list[tuple[int, Fraction]]:
             "as in Lemma 5.3 and at least K times its q samples (K = 100 is enough), fresh ones in each iteration or "
             r"the same in all: (167) with $q = \max\{\log N, d\}$.",
             {"given": True, "step": True},
-            "The contractions are said to be proved, and Lemma 5.3 proves them for this c.",
+            "The paper says that the contractions are proved, and Lemma 5.3 proves them for this c.",
             ({"factor": 1.99}, {"cap": 1.0}),
         ),
     ),
@@ -164,7 +164,7 @@ def judge_need(counts: Sequence[Count]) -> Evidence:
 
 @claim(
     "rolora/eq-168",
-    where="Appendix A.4, eqs. (168) to (171), of which the last is empty",
+    where="Appendix A.4, eqs. (168) to (171); the last one is empty",
     says=r"""In order to achieve $\epsilon$-recovery of $a^*$ we need $\delta^0(1 - c(1-(\delta^0)^2))^{T/2} \le
     \epsilon$, which is $(1 - c(1-(\delta^0)^2))^{T/2} \le \frac\epsilon{\delta^0}$ and $\frac T2\log(1 -
     c(1-(\delta^0)^2)) \le \log(\frac\epsilon{\delta^0})$.""",
@@ -305,8 +305,8 @@ def draw_endings(context: Context) -> list[Ending]:
         {"equal": False, "sharp": 1.1},
     ),
     correction=Form(
-        r"""With $\le$ in (180): $\delta^T \le \epsilon$ is all that is known. (The two parts are orthogonal, so that
-        the left side is at most $\sqrt{1 + (\epsilon')^2}\epsilon\|b^*\|$.)""",
+        r"""With $\le$ in (180), because only $\delta^T \le \epsilon$ is known. (The two parts are orthogonal, so the
+        left side is at most $\sqrt{1 + (\epsilon')^2}\epsilon\|b^*\|$.)""",
         {"equal": False},
         mutants=({"equal": True}, {"second": 0.99}, {"sharp": 0.999}),
         asks="weaker",

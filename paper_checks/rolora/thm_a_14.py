@@ -61,9 +61,9 @@ def run_courses(context: Context) -> list[Course]:
         step: $c = 2\eta\|\bar b^*\|^2$, as Lemma A.16 gives, or any smaller positive c; that 2 is the best for short
         steps and $\epsilon$ near $\delta_0$. It is also enough, with $s = \eta\|\bar b^*\|^2$ and acute angles of
         $\sin\theta_0 = \delta_0$ and $\sin\theta_\epsilon = \epsilon$, that $T \ge \frac{1 - s +
-        2s\delta_0^2}{2s}\log\frac{\tan\theta_0}{\tan\theta_\epsilon}$: it has no factor $1/(1 - \delta_0^2)$, so that,
-        at fixed s and $\epsilon$, a random start in d dimensions, $1 - \delta_0^2$ about 1/d, costs a number of
-        iterations of the order of log d, not of d. The tangent is multiplied by exactly $1 - \frac{2s}{1 +
+        2s\delta_0^2}{2s}\log\frac{\tan\theta_0}{\tan\theta_\epsilon}$: it does not have the factor $1/(1 -
+        \delta_0^2)$. At fixed s and $\epsilon$, a random start in d dimensions, with $1 - \delta_0^2$ about 1/d,
+        therefore costs of the order of log d iterations, not d. The tangent is multiplied by exactly $1 - \frac{2s}{1 +
         2s\delta_t^2}$ in every iteration. Some longer steps do as well with this c: see the best value known of the
         longest step.""",
         {"tied": True, "tangents": True},
@@ -200,7 +200,7 @@ def thm_A_14(
 
 @claim(
     "rolora/eq-286",
-    where="Appendix A.5, proof of Theorem A.14, eqs. (286) to (292), of which (289) is empty",
+    where="Appendix A.5, proof of Theorem A.14, eqs. (286) to (292), where (289) is empty",
     says=r"""In order to achieve $\epsilon$-recovery of $a^*$ we need $\delta^0(1 - c(1-(\delta^0)^2))^T \le \epsilon$,
     which is $(1 - c(1-(\delta^0)^2))^T \le \frac\epsilon{\delta^0}$ and $T\log(1 - c(1-(\delta^0)^2)) \le
     \log(\frac\epsilon{\delta^0})$; $T \ge \frac{\log(\epsilon/\delta^0)}{\log(1 - c(1-(\delta^0)^2))} >

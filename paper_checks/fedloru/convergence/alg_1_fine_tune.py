@@ -62,7 +62,7 @@ PAIR = "0.248"
         Reading(
             "any number of accumulations",
             "However many pairs are stored, all of them together are smaller than the model, which stays intact.",
-            why="The size is said to remain smaller, and no number of accumulations is named.",
+            why="The paper says that the size remains smaller, and does not limit the number of accumulations.",
         ),
         Reading(
             "in the paper's experiment",

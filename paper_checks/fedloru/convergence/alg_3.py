@@ -81,9 +81,9 @@ def run_nested(context: Context) -> Endings:
     ),
     correction=Form(
         r"""With W the model at the start, $W + \alpha\sum_{\tau|t}A_tB_t$ (plus $\alpha A_TB_T$ unless $\tau$ divides
-        T) is the model reached in round T, after averaging, if the factors restart at $AB = 0$; with W as the box has
-        updated it, W alone (plus the same). The average is that of $A_t^{(k)}$, as in the box. A client with nested
-        factors sends $r_A(m + r) + r_B(n + r)$ numbers.""",
+        T) is the model reached in round T, after averaging, if the factors restart at $AB = 0$; with W as updated by
+        the box, it is W by itself (plus the same term). The average is that of $A_t^{(k)}$, as in the box. A client
+        with nested factors sends $r_A(m + r) + r_B(n + r)$ numbers.""",
         {"restart": "random", "power": 1, "leftover": True, "keep": (*PROMISES, "updated")},
         RETURN_MUTANTS,
     ),
@@ -181,7 +181,7 @@ def count_nested(context: Context) -> list[NestedCount]:
     ),
     correction=Form(
         r"""The count is that of a client in a round that does not end a cycle; it is less than $2mn$ for $r \le (\sqrt2
-        - 1)\min(m, n)$ and all $r_A, r_B < r$; no larger share of the smaller side serves for all sizes.""",
+        - 1)\min(m, n)$ and all $r_A, r_B < r$; no larger share of the smaller side works for all sizes.""",
         {"reach": 1 + 2**0.5},
         ({"products": True}, {"inner": 0.0}, {"down": 2.0}, {"reach": 2.3}),
     ),

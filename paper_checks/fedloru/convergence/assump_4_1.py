@@ -253,8 +253,8 @@ def measure_growth(context: Context) -> dict[str, list[Growth]]:
     correction=Form(
         r"""With $\alpha = 1$, if every sample's gradient has norm at most G (its second moment is not enough),
         $\|A\|+\|B\|$ is at most $(1 + \eta G)^{\tau E}$ times its value at their last fresh start, as long as they
-        restart in each cycle; this is attained. If they are kept, the exponent is the number of all steps since
-        their start. A Gaussian start has no bound that holds for all cycles.""",
+        restart in each cycle; this is attained. If they are kept, the exponent is the number of all steps since their
+        start. With a Gaussian start no bound holds for all cycles.""",
         {"bound": "largest", "under": "Assumption B.2"},
         ({"bound": "root"}, {"steps": -1}, {"rate": 0.99}, {"restarts": ("momentum",)}),
     ),

@@ -68,7 +68,7 @@ def eq_7(
             "clients that agree are left as they are, and the product of the averages is the average of the products, "
             r"$\sum_{k\in K_M}w_kA^{(k)}B^{(k)}$, less $\sum_{k\in K_M}w_k(A^{(k)}-A_t)(B^{(k)}-B_t)$.",
             {"normalised": True},
-            "The server is said to average, and Appendix B sums over all K clients.",
+            "The paper says that the server averages, and Appendix B sums over all K clients.",
             ({"spread": 0.0}, {"scale": 1.001}),
         ),
     ),

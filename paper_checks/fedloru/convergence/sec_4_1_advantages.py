@@ -110,10 +110,10 @@ def _convolutions() -> list[tuple[int, int, int]]:
     measure=count_runs,
     control=Form("The counts $Kmn$ and $Kr(m+n)$ themselves, for a round with K clients.", {"condition": "none"}),
     correction=Form(
-        r"""For the M clients of a round the counts are $Mmn$ and $Mr(m+n)$. $r(m+n) < mn$ for $r < \frac12\min(m, n)$,
-        where a half is the largest share that serves, and exactly for $r < mn/(m+n)$: r must be below about the smaller
-        side, however large the other is (a 576 by 64 layer of the paper's networks at rank 64: 40,960 numbers instead
-        of 36,864). A round that ends a cycle sends $Kr(m+n)$ more, to all clients.""",
+        r"""For the M clients of a round, the counts are $Mmn$ and $Mr(m+n)$. $r(m+n) < mn$ for $r < \frac12\min(m, n)$,
+        where a half is the largest fraction that works, and exactly for $r < mn/(m+n)$: r must be below about the
+        smaller side, however large the other is (a 576 by 64 layer of the paper's networks at rank 64: 40,960 numbers
+        instead of 36,864). A round that ends a cycle sends $Kr(m+n)$ more, to all clients.""",
         {"condition": "both"},
         ({"condition": "either"}, {"half": 0.51}, {"sides": 1.01}),
     ),
@@ -507,7 +507,8 @@ def _beside_fedhm(one: Step) -> Relation:
     readings=(
         Reading(
             "whole rounds against FedHM",
-            "A round of FedLoRU, with its local steps, takes no more operations than one of FedHM, which decomposes W.",
+            "A round of FedLoRU, with its local steps, takes at most as many operations as a round of FedHM, which "
+            "decomposes W.",
             why="FedHM is the algorithm based on compression that the paper compares with.",
         ),
         Reading(

@@ -136,9 +136,10 @@ def _run_kept_factors() -> tuple[float, float]:
         under changes of units. Factors restart at $AB = 0$; the cohort of a round is chosen independently of the
         round's samples, by any rule, with weights of at least 0 that sum to 1 over it and have mean $p^{(k)}$ given the
         rounds before. With the printed weights $p^{(k)}$ over a part of the clients, which sum to less than 1, no
-        constants serve: from the minimum the mean can be 9/64 at $T = 2$ for every $\eta$; nor do any with factors that
-        go on after an accumulation, with which it can be 1. The first holds with $f(\tilde W_1) - \mathbb{E}[f(\tilde
-        W_{T+1})]$ for $\Delta_0$ too, and then no factor below $2E-1$ serves as $\eta \to 0$.""",
+        constants work: from the minimum the mean can be 9/64 at $T = 2$ for every $\eta$. If the factors are kept after
+        an accumulation, no constants work either, because the mean can be 1. The first holds with $f(\tilde W_1) -
+        \mathbb{E}[f(\tilde W_{T+1})]$ for $\Delta_0$ as well, and then no factor below $2E-1$ works as $\eta \to
+        0$.""",
         {"form": "corrected"},
         ({"first": 0.99}, {"curvature": 0.99}, {"power": 2}, {"raw": True}, {"going_on": True}),
     ),
@@ -272,8 +273,8 @@ KINDS = {"printed": ("averages", "printed weights"), "of mean p": ("averages",),
         ),
         Reading(
             "factors that go on",
-            "The rate for Algorithm 1 with all clients in each round, where training goes on from the same factors "
-            "after an accumulation, and the assumptions have the same constants for all T.",
+            "The rate for Algorithm 1 with all clients in each round, if training continues with the same factors "
+            "after an accumulation and the assumptions have the same constants for all T.",
             {"cohorts": "going on"},
             "Algorithm 1 does not reset the factors, and Appendix D.2 has momentum initialisation, which keeps them.",
             ({"power": 0.75},),

@@ -484,7 +484,7 @@ def draw_sequences(context: Context) -> list[tuple[list[float], list[float], flo
     control=Form("The bound on the least gradient over $t < T$.", {"part": "least"}),
     correction=Form(
         r"""Given (77) in each round, with any constants: the sum over $t = 0..T-1$ telescopes to $f(\tilde W_0) -
-        f(\tilde W_T)$, so that $\frac1T\sum_{t=0}^{T-1}\mathbb{E}[\|\nabla_Af(\tilde W_t)\|^2 + \|\nabla_Bf(\tilde
+        f(\tilde W_T)$. Therefore $\frac1T\sum_{t=0}^{T-1}\mathbb{E}[\|\nabla_Af(\tilde W_t)\|^2 + \|\nabla_Bf(\tilde
         W_t)\|^2] \le \frac{4\Delta_0}{3\eta ET} + K_1\eta + K_2\eta^2$, and the minimum over $t < T$ has the same
         bound. The sum over $t = 1..T$ telescopes to $f(\tilde W_1) - f(\tilde W_{T+1})$, where $\tilde W_1 = W_0 +
         A_0B_0$ is the start in the theorem's own notation; with $\mathbb{E}[f(\tilde W_1)] - f^\star$ for $\Delta_0$ it

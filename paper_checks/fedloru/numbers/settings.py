@@ -235,8 +235,8 @@ GRID_OF_CYCLES = (20, 30, 40, 50, 60, 70, 80)
     fine-tuning experiment the results are accumulated every 15 rounds, with an additional accumulation at round 30.""",
     measure=lambda context: GRID_OF_CYCLES,
     correction=Form(
-        """The grid is that of training on images. Fine-tuning has a cycle of 15 rounds, so that the accumulation at
-        round 30 is the second one. No cycle of the grid has a second accumulation there.""",
+        """The grid is that of training on images. Fine-tuning has a cycle of 15 rounds, so the accumulation at round 30
+        is the second one. With a cycle from the grid, it is not.""",
         {"for_images": True},
         ({"for_images": False}, {"cycle": 20}, {"cycle": 30}),
         asks="neither",

@@ -67,5 +67,5 @@ def assump_A_5(along: dict[str, Ladder], beta: float = 0.0, by_index: float = 0.
         predict(beta, by_index, by_client),
         resolution=0.05,
         scope="gradients with a common part and own errors of mean square 1 in every direction; eigenvectors that are "
-        "not oriented by the gradient itself, so that the common value is 0 (a strict sign in (58) asks for another)",
+        "not oriented by the gradient itself, so the common value is 0 (a strict sign in (58) requires another)",
     )

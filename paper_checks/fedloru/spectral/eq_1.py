@@ -100,7 +100,7 @@ def measure_covariances(context: Context) -> tuple[dict[tuple[int, int], Covaria
             r"The same covariances, and $\epsilon_M = \frac{s_M}{s_N}\epsilon_N$ for $D_M$ drawn from $D_N$ without "
             r"replacement, so that $\mathrm{Cov}(\epsilon_M, \epsilon_N) = V/\sqrt{MN}$.",
             {"proportional": True},
-            "$X^R$ is printed without N or M, and only the factor $s_N$ tells the noises apart.",
+            "The paper prints $X^R$ without N or M, so only the factor $s_N$ distinguishes the noises.",
         ),
     ),
     mutants=[{"power": 2}, {"power": 0}],

@@ -111,7 +111,7 @@ def estimate_stable_rank(case: Estimate, density: NDArray[np.float64], weights: 
         $\Delta \le h/2$ is the stable rank up to the relative error $Rh^2/\|H\|_F^2$ of a kernel of width h. With
         densities the estimate is about $\sqrt{2\pi}\,h/\Delta$ times the stable rank (a separate $\sigma_1$), since
         $p(\sigma_1)$ is the height of the kernel and no count: it depends on width and grid, and only comparisons at
-        the same width and grid mean something. The weights that pyHessian returns are no exact masses: each is the
+        the same width and grid mean something. The weights that pyHessian returns are not the exact masses: each is the
         squared overlap with a random unit vector. That of $\sigma_1$ has mean $1/R$ and, for an eigenvector with many
         entries, scatters like $\chi_1^2/R$; since it is the denominator, the weights of many vectors must be averaged
         before the quotient is taken.""",

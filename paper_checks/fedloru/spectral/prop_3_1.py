@@ -303,8 +303,9 @@ def measure_bulk(context: Context) -> Ordered:
         Reading(
             "every index in the range",
             r"For every $i = i(R)$ with $p < i \le R - q$, also one that grows with R, $\lambda_i(H_N)$ comes "
-            r"arbitrarily near to $\{L_N, U_N\}$ (R for the P of the print, which is defined nowhere).",
-            why="The range grows with R, convergence is said to be uniform, and Theorem 3.2 counts all these indices.",
+            r"arbitrarily near to $\{L_N, U_N\}$ (with R for the printed P, which the paper does not define).",
+            why="The range grows with R, the paper says that convergence is uniform, and Theorem 3.2 counts all these "
+            "indices.",
         ),
         Reading(
             "fixed index",

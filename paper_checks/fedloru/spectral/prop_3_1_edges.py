@@ -118,7 +118,8 @@ def _edge_events(
             "from the limiting density",
             r"(26), (27) and what follows for independent entries of mean 0 and variance $\sigma^2/R$ whose limiting "
             r"spectral density is $\mu_N$.",
-            why="They are said to follow from the limiting density, and eq. (1) asks for no more of the entries.",
+            why="The paper says that they follow from the limiting density, and eq. (1) requires nothing else of the "
+            "entries.",
         ),
         Reading(
             "for Wigner matrices",
@@ -269,8 +270,8 @@ def far_probability(R: int, positive: int, negative: int) -> float:
             "from the limiting density",
             r"(29) for independent entries of mean 0 and variance $\sigma^2/R$ whose limiting spectral density is "
             r"$\mu_N$.",
-            why="It rests on (27), which is said to follow from the limiting density; eq. (1) asks for no more of the "
-            "entries.",
+            why="It depends on (27), which, the paper says, follows from the limiting density; eq. (1) requires "
+            "nothing else of the entries.",
         ),
         Reading(
             "for Wigner matrices",

@@ -392,7 +392,7 @@ def _inverse_of_k(beyond: float, coefficient: float) -> tuple[Fact, ...]:
             "the outliers",
             r"(32), with its parenthesis closed, for the outliers of $H_N$, $\theta = k(\lambda)$ with $\lambda$ off "
             r"the support: for $|\theta| > \sigma s_N$, which are all values that k takes there. For $|\theta| < "
-            r"\sigma s_N$ the right side is off the support too, but $k(\theta + \sigma^2s_N^2/\theta) = "
+            r"\sigma s_N$ the right side is also off the support, but $k(\theta + \sigma^2s_N^2/\theta) = "
             r"\sigma^2s_N^2/\theta$.",
             {"beyond": 1.0},
             "(35), which follows from (32), is called an expression for the outliers of $H_N$.",

@@ -307,8 +307,7 @@ def search_perturbations(context: Context) -> Searched:
             r"In every dimension, with $\delta = \|E\|_F/\|A\|_F < 1$: $(\frac{1-\delta}{1+\delta})^2 \le "
             r"\mathrm{srank}(A+E)/\mathrm{srank}(A) \le (\frac{1+\delta}{1-\delta})^2$.",
             {"norms": "Frobenius"},
-            "The stable rank is a quotient of the Frobenius and the spectral norm, so that either may measure "
-            "smallness.",
+            "The stable rank is a quotient of the Frobenius and the spectral norm, so either may measure smallness.",
         ),
     ),
     because=r"$\epsilon(I - e_1e_1^T)$ is small in the spectral norm, but in R dimensions adds $(R-1)\epsilon^2$ to "

@@ -188,9 +188,9 @@ def measure_theorem(context: Context) -> Theorem:
             r"N: $\widehat{\mathrm{srank}}(H_M) - \widehat{\mathrm{srank}}(H_N)$ is positive and at least the right "
             r"side of (4), $\mathcal{P}_N = \{i \le p : g_N^{-1}(\theta_i) > U_N\}$ and its likes.",
             {"form": "estimates"},
-            "The displayed inequality is one between the estimates, which (36) defines with counts; the proof matches "
-            "the indices at M and at N, and the theorem prints these sets. Finite counts are taken as given here; "
-            "the model has none, see (36).",
+            "The displayed inequality compares the estimates, which (36) defines with counts. The proof matches the "
+            "indices at M and at N, and the theorem prints these sets. This reading takes finite counts as given; the "
+            "model does not have any (see (36)).",
         ),
         Reading(
             "estimates, sets by limit",

@@ -278,7 +278,7 @@ def eq_38(
         gap,
         readings,
         proof=proof,
-        scope="spikes of both signs, equal ones too, 0 to 19 other indices",
+        scope="spikes of both signs, including equal ones, 0 to 19 other indices",
         printed="both sides equal",
     )
 
@@ -393,6 +393,6 @@ def eq_42(
         gap,
         readings,
         proof=lambda: _shares_are_ordered() if times <= 1 else (),
-        scope="spikes of both signs, equal ones too, 0 to 19 other indices",
+        scope="spikes of both signs, including equal ones, 0 to 19 other indices",
         printed="left >= middle = right" if last_equal else "left >= middle >= right",
     )

@@ -149,8 +149,8 @@ GROWING = {"theta": "2", "noise": "1"}
             r"Both parts for independent clients, noise as in lem-A.6 (Gaussian; for other noise see prop-3.1-dist and "
             r"eq-5), and slopes $\partial_{u_i}f$ whose mean squares stay bounded as R grows.",
             {"slopes": "bounded"},
-            "(53) applies Lemma A.6, which rests on rotational symmetry, and limits of inner products alone, for which "
-            "what they are multiplied by has to stay bounded.",
+            "(53) applies Lemma A.6, which depends on rotational symmetry, and uses only limits of inner products, for "
+            "which their factors must stay bounded.",
             ({"power": 0.0}, {"power": 4.0}, {"cross": 0.1}),
         ),
     ),
@@ -161,8 +161,8 @@ GROWING = {"theta": "2", "noise": "1"}
     expect=("holds", "proof"),
     intended=Intended(
         "slopes of bounded mean square",
-        "“By Lemma A.6, we know … thus the numerator satisfies” (A.5): limits of the inner products alone give (53) "
-        "only where the slopes stay bounded, as those of a gradient of bounded norm do",
+        "“By Lemma A.6, we know … thus the numerator satisfies” (A.5): limits of the inner products by themselves give "
+        "(53) only if the slopes stay bounded, as for a gradient of bounded norm",
     ),
     print="unstated",
     family="Gaussian noise",

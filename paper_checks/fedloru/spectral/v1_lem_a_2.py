@@ -138,7 +138,7 @@ def moment_of_sum(power: int, own: Moments, added: Moments, convolution: str, we
     convolution $\mu_X \boxplus \mu_D$.""",
     measure=measure_sums,
     control=Form(
-        r"""For D deterministic, and $\|X\|$ and $\|D\|$ bounded, the first three moments alone are those of the free
+        r"""For D deterministic, and $\|X\|$ and $\|D\|$ bounded, only the first three moments are those of the free
         convolution.""",
         {"most": 3},
     ),

@@ -157,7 +157,7 @@ def _judge_positive(ladders: dict[Case, Ladder], scope: str) -> Evidence:
         exceeds $\max(|L_N|, |U_N|)$), because $s/\lambda(s)$ never decreases: $\lambda - s\lambda' = |\theta|(1 -
         x^2R_\mu'(x)) > 0$ at $x = s/\theta$ above the threshold. Then the difference itself grows like $R$. Where the
         bulk decides both norms the limit is 0 and the difference can be negative. Almost surely, if the extreme
-        eigenvalues converge so and the eigenvectors are uniformly random; under QUE alone in probability.""",
+        eigenvalues converge so and the eigenvectors are uniformly random; under QUE alone, in probability.""",
         {"growth": 1.0, "bulk_sign": "negative"},
         mutants=(
             {"second_moment": 1.25},

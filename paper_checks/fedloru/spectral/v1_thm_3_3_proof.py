@@ -299,8 +299,8 @@ def search_gaps(context: Context) -> Searched:
     readings=(
         Reading(
             "spikes that leave the bulk at N alone",
-            r"For the positive spikes that leave the bulk at N and not at M, of which there are $a_N - a_M$ (for the "
-            r"semicircle $\sigma s_N < \theta_j \le \sigma s_M$), with $\theta_1 > \sigma s_M$: $G_j < F_j < 0$.",
+            "For the positive spikes that leave the bulk at N but not at M ($a_N - a_M$ in number; for the semicircle "
+            r"$\sigma s_N < \theta_j \le \sigma s_M$), with $\theta_1 > \sigma s_M$: $G_j < F_j < 0$.",
             why="Part (ii) counts by $a_M$ and $a_N$ the eigenvalues beyond the bulk, and $g_M(j)$ is named next to "
             "$U_M$; by the indices as the appendix defines them no spike of the semicircle is between "
             "(proof-3.3-sets).",
@@ -383,8 +383,8 @@ def _bracket_in_full(power: int) -> tuple[Fact, ...]:
     control=Form("The bracket, by the ratio of the edges.", {"lines": ("bracket",)}),
     correction=Form(
         r"""The prefactor is $p + \alpha - a_N$, the number of terms, for all of them are equal. For the semicircle of
-        variance $\sigma^2$ the bracket is positive for $\theta_1 > \sigma s(M)$, s(M) > s(N), so that $S_3 \ge 0$, and
-        0 only where there is no term.""",
+        variance $\sigma^2$ the bracket is positive for $\theta_1 > \sigma s(M)$, s(M) > s(N). Therefore $S_3 \ge 0$,
+        with equality only if there are no terms.""",
         {"offset": 0, "sign": 1},
         mutants=({"offset": 1}, {"offset": -1}, {"sign": -1}, {"power": 1}),
         asks="neither",

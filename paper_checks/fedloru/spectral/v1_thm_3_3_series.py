@@ -306,8 +306,8 @@ def _wrong_bracket() -> str:
         LITERAL,
         Reading(
             "index and sign corrected",
-            r"As printed, with $b_{n-k+1}$ and a plus between the braces: $T(n) < 0$ for $n = 2m$ and $2m + 1$, so "
-            r"that $F_{j,2} < 0$, for every law $\mu$.",
+            "As printed, with $b_{n-k+1}$ and a plus between the braces: $T(n) < 0$ for $n = 2m$ and $2m + 1$, and "
+            r"therefore $F_{j,2} < 0$, for every law $\mu$.",
             {"printed_index": False, "pair_sign": 1},
             "The sum over k and the factors in the next line have this index and this sign.",
             ({"pair_sign": -1}, {"printed_index": True}),

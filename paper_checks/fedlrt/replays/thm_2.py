@@ -39,9 +39,9 @@ def thm_2(
         least = (1 - Fraction(1, 2 * s)) * s**2
         require(Fraction(comb(2 * s, 2), 2) == least, f"another constant at {s} steps")
     return (
-        r"the constant $1 - \frac1{2s_*}$ for all clients, steps and $s_*\lambda L \le 1$ "
-        "(a client's drift by induction, then a rational inequality in one variable), the least one by a "
-        "bowl, and smoothness along the truncation"
+        r"the constant $1 - \frac1{2s_*}$ for all clients, steps and $s_*\lambda L \le 1$ (a client's drift by "
+        "induction, then a rational inequality in one variable); a quadratic shows that no smaller constant works; "
+        "smoothness bounds the truncation"
     )
 
 

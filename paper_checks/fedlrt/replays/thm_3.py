@@ -78,7 +78,7 @@ def thm_3(
             w -= step * w
         K = 2 / (1 - (1 - step) ** (2 * s))
         attained = K * (1 - w**2) / 2 == 1 and 1 / (limit * (1 - limit)) >= K
-        require(attained, f"the bowl does not attain K at {s} steps, or K is above 1/(x(1 - x))")
+        require(attained, f"the quadratic does not attain K at {s} steps, or K is above 1/(x(1 - x))")
     require(len(constants) > 0, "no constants")
     for place, constant in constants.items():
         y = 2 * Fraction(place)
@@ -86,8 +86,8 @@ def thm_3(
         require(0 < y <= 2 * limit and constant * fallen >= 2, f"the constant at {place}")
     cost_of_truncation(Fraction(1, 2))
     return (
-        "the exact worst case of the local steps, attained by a bowl, smoothness along the truncation, and the mean "
-        "over the rounds"
+        "the exact worst case of the local steps, attained by a quadratic, smoothness along the truncation, and the "
+        "mean over the rounds"
     )
 
 
