@@ -501,7 +501,7 @@ def _plain(value: object) -> str:
 
 
 def _round_numbers(text: str) -> str:
-    """Round decimals to four digits, so that the last bits of a processor do not show."""
+    """Round decimals to four digits, so the last bits of a processor do not show."""
     return _DECIMAL.sub(lambda match: f"{float(match.group(0)):.4g}", text)
 
 

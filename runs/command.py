@@ -1,4 +1,4 @@
-"""The command `rankproof train`. It imports torch only when it trains, so that other commands start quickly."""
+"""The command `rankproof train`. It imports torch only when it trains, so other commands start quickly."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class NetworkClient:
     def batches(self, rng: np.random.Generator, indices: Sequence[Tensor]) -> Sequence[Batch]:
         """Return the batches of steps with these samples, and draw their crops, flips and noise.
 
-        All of them are brought to the device of the data at once, so that no step waits for a copy.
+        All of them are brought to the device of the data at once, so no step waits for a copy.
         """
         prepare, device, sizes = self.network.preparation, self.data.x.device, [len(samples) for samples in indices]
         samples = torch.cat(list(indices)).to(device).split(sizes)

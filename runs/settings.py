@@ -1,4 +1,4 @@
-"""Settings of a run apart from its algorithm and problem; without torch, so that the command line starts quickly."""
+"""Settings of a run apart from its algorithm and problem; without torch, so the command line starts quickly."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ class Dirichlet:
     Hsu, Qi and Brown (2019), whom FedLoRU v2 follows (Appendix D.1, with $\psi = 0.5$; Table 3 also 0.1):
     client after client draws its share of each label and then its samples one by one, without replacement; a label
     that is used up falls out and the other shares are scaled to sum 1. All clients have the same size, or sizes that
-    differ by one, so that it ends for every K and $\psi$ and no client is empty. The last clients take what is left,
+    differ by one, so it ends for every K and $\psi$ and no client is empty. The last clients take what is left,
     so large $\psi$ do not tend to even parts; those of `DirichletInTurn` do. `parts` warns of a $\psi$ from 10 on.
 
     Attributes:

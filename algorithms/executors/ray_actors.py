@@ -33,7 +33,7 @@ STARTS = 20
 class Actors(Team):
     """Runs clients in Ray actors, which start with the first exchange and end with this object or its process.
 
-    An existing cluster is joined immediately, so that a cluster that does not answer or lacks resources is detected
+    An existing cluster is joined immediately, so a cluster that does not answer or lacks resources is detected
     before anything is created for a run.
 
     Attributes:

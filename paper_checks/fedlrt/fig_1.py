@@ -1,8 +1,9 @@
 """Figure 1 and the heterogeneous test of Section 4.1: all points at every client, a target of rank 1 for each.
 
-Clients with the same points have the same second derivative, whichever their targets. With full gradients the mean of
-their local steps is a step of the mean loss at the mean of their weights, and nothing is left for a correction to do.
-Steps on minibatches, which “local epochs” may mean, are not covered: clients that draw others have other curvatures.
+Clients with the same points have the same second derivative, regardless of their targets. With full gradients the mean
+of their local steps is a step of the mean loss at the mean of their weights, and nothing is left for a correction to
+do. Steps on minibatches, which “local epochs” may mean, are not covered: clients that draw others have other
+curvatures.
 """
 
 from __future__ import annotations
@@ -431,9 +432,9 @@ def fig_1(
     if "plateau" in parts:
         # Without correction FeDLRT is where FeDLRT with correction is, if their rounds coincide.
         reached = compared.long.distances[-1] if same <= 1e-9 else float("inf")
-        promises.append(Relation("FeDLRT without correction stands still", close, reached, at_most=True, case=case))
+        promises.append(Relation("FeDLRT without correction stalls", close, reached, at_most=True, case=case))
         away = compared.limits["uniform", "all"].averaged
-        promises.append(Relation("FedAvg stands still", close, away, at_most=True, case=case))
+        promises.append(Relation("FedAvg stalls", close, away, at_most=True, case=case))
     if "divided" in parts:
         for basis in BASES:
             for split in DIVIDED:
@@ -613,14 +614,14 @@ def claim_het_plateau(
             told.append(f"{name_reading(basis)}, {DEALT[split]}: {one.averaged:.1e}")
             if stands:
                 case = {**WITNESS, "rounds": 900} if split == "all" else None
-                yield Relation("FedAvg stands still", CLOSE, one.averaged, at_most=True, case=case)
+                yield Relation("FedAvg stalls", CLOSE, one.averaged, at_most=True, case=case)
             else:
                 yield Relation("FedAvg comes to the minimiser", one.averaged, CLOSE, at_most=True)
                 yield Relation("FedAvg's round is FedLin's", one.apart, apart, at_most=True)
         for split in divided:
             away = compared.limits[basis, split].averaged
             told.append(f"{name_reading(basis)}, {DEALT[split]}: {away:.1e}")
-            yield Relation("divided points: FedAvg stands still", CLOSE, away, at_most=True)
+            yield Relation("divided points: FedAvg stalls", CLOSE, away, at_most=True)
     if not stands:
         yield Relation("FeDLRT's variants coincide", compared.same, apart, at_most=True)
     return f"{SETTING}; distance of FedAvg's limit, {'; '.join(told)}"

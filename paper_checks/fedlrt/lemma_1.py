@@ -151,9 +151,9 @@ def eq_6(
 @relations(
     "fedlrt/claim-gu-gv-choice",
     where="Section 3.1, basis augmentation, with Appendix D",
-    says="""$G_U$ and $G_V$ encapsulate the gradient flow dynamics (5) projected onto the original bases, and
-    augmenting by them is consistent with the basis update of the augmented BUG splitting (which is said to ensure that
-    the clients' optimiser is robust: fedlrt/claim-robust).""",
+    says="""$G_U$ and $G_V$ encapsulate the gradient flow dynamics (5) projected onto the original bases, and augmenting
+    by them is consistent with the basis update of the augmented BUG splitting (which, the paper says, makes the
+    clients' optimiser robust: fedlrt/claim-robust).""",
     measure=measure_wide,
     mutants=[{"shared": False}, {"beyond_tangent": 1.0}],
     readings=(
@@ -203,7 +203,7 @@ def claim_gu_gv(
     "fedlrt/lemma-1",
     where="Section 3.1, Lemma 1",
     says=r"""$\tilde S = \tilde U^\top U^tS^tV^{t,\top}\tilde V$ takes the form $\begin{bmatrix}S^t & 0\\0 &
-    0\end{bmatrix}$. So only $\bar U$ and $\bar V$ have to be broadcast, and S in place of $\tilde S$.""",
+    0\end{bmatrix}$. So only $\bar U$ and $\bar V$ have to be broadcast, and S instead of $\tilde S$.""",
     measure=measure_wide,
     mutants=[{"assembled": False}, {"corner": 1.01}, {"outside": 0.1}],
     hypotheses=(
@@ -241,7 +241,7 @@ FLIPPED = {"u": ["3/5", "4/5"], "g": ["1", "0"]}
 @relations(
     "fedlrt/eq-22",
     where="Appendix E, eq. (22)",
-    says=r"""$[U, G_U]$ begins with the orthonormal columns of U, so that a QR decomposition rearranges the columns of
+    says=r"""$[U, G_U]$ begins with the orthonormal columns of U, so a QR decomposition rearranges the columns of
     $G_U$ only, with $\tilde U = [U, \bar U]$, $\bar U \in \mathbb R^{n \times r}$ and $\bar U^\top U = 0$; likewise
     $\tilde V$. So $\tilde U^\top U = [U^\top U; \bar U^\top U] = [I; 0]$ and $\tilde V^\top V = [V^\top V; \bar V^\top
     V] = [I; 0]$.""",

@@ -1,4 +1,4 @@
-"""Section 4.1, homogeneous test: its setting, its step size, and what it is said to show."""
+"""Section 4.1, homogeneous test: its setting, its step size, and what the paper says it shows."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ LARGER_STARTS = (
     "with value 1 at 1, on other draws of target and points, the median rank over 20 starts of size 0.01 falls below 4 "
     "within 200 rounds on 23 of 24 draws; over 20 of size 0.1 it is 4 after 1500 rounds, from round 294 on at the "
     "earliest, and was never below, on 6 of 8; from one start of size 1 it is 4 from round 25,053 to 64,182 on, and "
-    "never below, on four, and the distance 0.11 to 0.15 after 160,000, so that larger starts may do; their runs are "
+    "never below, on four, and the distance 0.11 to 0.15 after 160,000, so larger starts may do; their runs are "
     "too long to be judged; with the other polynomials, from one start, the rank is 4 after 18 % of the run at the "
     f"latest, and never below, on 16 draws ({COMMAND})"
 )
@@ -239,7 +239,7 @@ class Errors:
 def follow_errors(context: Context) -> Errors:
     """Follow one client in all readings, and 32 clients, at the full budget also 2 to 16, in the one that is meant.
 
-    A seed is drawn once, so that the claims on these runs share them.
+    A seed is drawn once, so the claims on these runs share them.
     """
     seed, more, away = stream_of_one_target(Context(context.claim_id, 0, context.budget)), dict[int, Run](), 0.0
     for C in CLIENTS[context.size(len(CLIENTS) - 1, 1) :]:

@@ -86,7 +86,7 @@ def table_4(
         f"{', '.join(told)}"
     )
     if unit == "batches":
-        scope += "; 75 is odd, so that RoLoRA ends in the middle of an iteration"
+        scope += "; 75 is odd, so RoLoRA ends in the middle of an iteration"
     return judge_order(orders, scope)
 
 

@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 
 def gradient_settings(_: Context) -> tuple[Setting, ...]:
-    r"""One client, $\epsilon_3 = \epsilon_2$, so that $m = Cq$ is also $Nm = Cd\log(2/\epsilon_0)/\epsilon_3^2$."""
+    r"""One client, $\epsilon_3 = \epsilon_2$, so $m = Cq$ is also $Nm = Cd\log(2/\epsilon_0)/\epsilon_3^2$."""
     thresholds = (
         (0.95, 0.95, 0.95),
         (0.5, 0.5, 0.5),

@@ -136,7 +136,7 @@ ZERO_MINIMISER = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "-3
     print="unstated",
 )
 def eq_50(points: list[Point], factor: float = 2.0, inside: bool = True, of: str = "all") -> Evidence:
-    """(50) is Lemma A.7; the gradient less (49) is the double sum by expansion, so that (51) is even an equality.
+    """(50) is Lemma A.7; the gradient less (49) is the double sum by expansion, so (51) is even an equality.
 
     Args:
         points: values of the entries.

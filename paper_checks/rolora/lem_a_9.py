@@ -116,7 +116,7 @@ def printed_p0(one: Setting, m: float) -> float:
 
 
 WHOLE_CHAIN = Setting(1, 2, 0.1, 0.1, 0.01, 10.0)
-"""A setting in which $Np_0$ is above $q^{-10}$ too, so that the end of the chain fails."""
+"""A setting in which $Np_0$ is above $q^{-10}$ too, so the end of the chain fails."""
 
 
 @claim(

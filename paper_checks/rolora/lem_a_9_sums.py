@@ -50,7 +50,7 @@ BY_ITS_LETTER = "Algorithm 2 draws no new samples. For the m of Lemma A.9 nothin
 def size_of_summand() -> tuple[float, str]:
     """Bound the mean size of a summand of (21) from below, second iteration, w along b* of length 1; with scope.
 
-    The summands have one law, so that it is at least the mean size of their mean.
+    The summands have one law, so it is at least the mean size of their mean.
     """
     found, missed = least_values(LARGER)
     size = (1.0 - missed) * found.summand
@@ -128,7 +128,7 @@ def product_tail(room: float, m: int) -> float:
     r"""Return $\log P(|\sum_j z_jw_j| \ge room\,m)$ for 2m independent normals: $|N(0,1)|\,\chi_m \ge room\,m$.
 
     Conditional on the $z_j$ the sum is normal; by the half-angle form of its density, $P = E\,2\Phi(-room\,m/\chi_m)$.
-    The integrand is smooth in $\log\chi_m$ and vanishes at both ends, so that the trapezoidal rule is exact to
+    The integrand is smooth in $\log\chi_m$ and vanishes at both ends, so the trapezoidal rule is exact to
     rounding.
     """
     middle = 0.5 * m * (1.0 + sqrt(1.0 + 4.0 * room**2))  # where the integrand is largest

@@ -44,7 +44,7 @@ def tail_of_some_pair(room: float, m: int) -> float:
 
     The maximum is half the difference of the eigenvalues of $X^\top X$. With half their sum T it has, by the density
     of the eigenvalues of a Wishart matrix, the probability $\int_x^\infty(T^2 - x^2)^{(m-1)/2}e^{-T}dT/\Gamma(m)$, $x =
-    room\,m$. With $T = x\cosh u$ the integrand is smooth in $\log u$ and vanishes at both ends, so that the trapezoidal
+    room\,m$. With $T = x\cosh u$ the integrand is smooth in $\log u$ and vanishes at both ends, so the trapezoidal
     rule is exact to rounding.
     """
     x = room * m
@@ -120,7 +120,7 @@ def eq_32(data: Union, one: int = 1, extra: int = 0, weight: float = 1.0, per: i
         domain=tried(("eps_2", e_2, OPEN_UNIT), ("eps_0", e_0, OPEN_UNIT), ("m", m, FROM_ONE), ("d", d, PLANE)),
         scope=f"the powers for d from 1 to 4; (32) against (35) by {len(left)} exact laws: for a independent of the "
         f"samples, with c_3 = {BEST_C3:.4g}, and in two dimensions for every a, with c_3 = 1/{per}; the row vector is "
-        "a random number times b*, so that one point of the net decides and the net could be left out, with its power "
+        "a random number times b*, so one point of the net decides and the net could be left out, with its power "
         "of d",
         printed="log of (32) against log of (35)",
     )

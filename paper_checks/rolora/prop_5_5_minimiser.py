@@ -160,7 +160,7 @@ def without_mean(name: str, share: float) -> Evidence:
     + r"$v^\top u_2 = z_2(X_1a^*)^\top(X_1a)$ and $E[z_2(X_1a^*)^\top(X_1a)|z_2] = z_2E[(X_1a^*)^\top(X_1a)]$. "
     + COORDINATES
     + r"By (209) $E[(X_1a^*)^\top(X_1a)] = E[\alpha\|x_{1,1}\|^2 + \sqrt{1 - \alpha^2}(x_{1,1}^\top x_{1,2})] = "
-    r"\alpha E[\|x_{1,1}\|^2] + z_2\sqrt{1 - \alpha^2}E[x_{1,1}^\top x_{1,2}] = \alpha m$, so that "
+    r"\alpha E[\|x_{1,1}\|^2] + z_2\sqrt{1 - \alpha^2}E[x_{1,1}^\top x_{1,2}] = \alpha m$, so "
     r"$E[E[z_2(X_1a^*)^\top(X_1a)|z_2]] = E[z_2\alpha m] = \alpha mE[z_2]$ and, with $E[s_i] = \alpha$, $\alpha "
     r"mE[z_2] = \frac{\alpha m}N\sum_{i=2}^NE[s_i] = \frac mN(N - 1)\alpha^2 = E[v^\top u_2]$.",
     measure=measure_moments("v'u2", "z2", "product", "r1", "r2"),

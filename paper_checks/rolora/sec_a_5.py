@@ -69,7 +69,7 @@ def measure_losses(context: Context) -> list[Model]:
     intended=Intended(
         "literal",
         r"“local population loss” (after (246)): over the samples of Section 5.1, whose entries are independent and "
-        r"standard normal, so that $E[X^\top X] = mI$",
+        r"standard normal, so $E[X^\top X] = mI$",
     ),
 )
 def eq_245(models: list[Model], over: str = "mean", scale: float = 1.0, norm_power: int = 2) -> Relations:

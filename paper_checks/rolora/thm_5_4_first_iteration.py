@@ -231,7 +231,7 @@ def lines_of(data: Steps, widest: float, minus: bool) -> dict[str, tuple[NDArray
     b^\top - a^*b^{*\top})g - 4\eta a^\top(a\bar b^\top - a^*b^{*\top})(g - \bar b)$, where $a^\top(a\bar b^\top -
     a^*b^{*\top})g = -a^\top((I_d - aa^\top)a^*b^{*\top} + a(g - \bar b)^\top)g = (\bar b - g)^\top g$ and $a^\top(a\bar
     b^\top - a^*b^{*\top})(g - \bar b) = a^\top((I_d - aa^\top)a^*b^{*\top} + a(g - \bar b)^\top)(\bar b - g) = -(g -
-    \bar b)^\top(\bar b - g) = -(g - \bar b)^2$, so that $2\eta a^\top E[\nabla_al] = 4\eta(\bar b - g)^\top g + 4\eta(g
+    \bar b)^\top(\bar b - g) = -(g - \bar b)^2$, so $2\eta a^\top E[\nabla_al] = 4\eta(\bar b - g)^\top g + 4\eta(g
     - \bar b)^2 \le 4\eta\|g - \bar b\|\|b^*\| + 4\eta\|g - \bar b\|^2 \le 4\eta\epsilon'\delta^0\|b^*\|^2 +
     4\eta(\epsilon')^2(\delta^t)^2\|b^*\|^2 \le 4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2$; $\|\hat a^+\|^2 \ge 1 -
     4\eta\tilde\epsilon(\epsilon' + 1)^2\|b^*\|^2 - 4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2$; $\delta^1 \le \frac{E_1

@@ -341,6 +341,6 @@ def eq_175(
             yield Relation("(180): at least, as it prints an equality", last, bound, error, at_most=True, case=case)
     scope = (
         f"{len(endings)} means of minimisers, 1 to 5 clients in 2 to 10 dimensions with 5 to 400 samples; the two "
-        "parts are orthogonal, so that already sqrt(1 + eps'^2) delta_T |b*| bounds their sum"
+        "parts are orthogonal, so already sqrt(1 + eps'^2) delta_T |b*| bounds their sum"
     )
     return scope

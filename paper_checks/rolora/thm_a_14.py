@@ -122,7 +122,7 @@ def thm_A_14(
     r"""Angle after the least whole T; by eq. (293) the second statement is the first times $\|\bar b^*\|$.
 
     With $w = 2s(1 - \delta_t^2)$ the angle distance is multiplied by at most |1 - w|, and $|1 - w| \le e^{-w}$ for w up
-    to 1.2784, so that $c = 2s$ is enough for s up to half of that. Where the angle is small an iteration multiplies it
+    to 1.2784, so $c = 2s$ is enough for s up to half of that. Where the angle is small an iteration multiplies it
     by 2s - 1, which exceeds $e^{-2s}$ beyond: at s = 0.64, whose $e^{-2s}$ is just below the quotient 0.2781.
 
     Args:

@@ -1,6 +1,6 @@
 """A language model as a function of its weights, with losses for classification or for the tokens of answers.
 
-Inputs are one tensor of tokens, with -1 where there is padding, so that a batch is as wide as its longest text. Every
+Inputs are one tensor of tokens, with -1 where there is padding, so a batch is as wide as its longest text. Every
 copy of the model shares its weights: they are in memory once.
 """
 

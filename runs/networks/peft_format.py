@@ -1,6 +1,6 @@
 r"""Adapters in PEFT's format: written from runs, and read as the start of runs.
 
-PEFT keeps $W + s\,BA$ with A at the inputs. We write the whole update of a model, so that one adapter replaces
+PEFT keeps $W + s\,BA$ with A at the inputs. We write the whole update of a model, so one adapter replaces
 a chain of pairs, or what was merged into the weights, because their ranks add up.
 """
 

@@ -52,7 +52,7 @@ def cluster(
         most: Processors that a local one has; default: as many as this machine, or `workers`.
 
     Returns:
-        The package, and whether this call connected it, so that its caller ends that.
+        The package, and whether this call connected it, so its caller ends that.
 
     Raises:
         Exception: As `failed` makes it: Ray is not installed, the cluster is missing, too many workers for one here,

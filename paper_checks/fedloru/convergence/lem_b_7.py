@@ -61,7 +61,7 @@ def lem_B_7(
     control=Form("The lines for $E = 1$.", {"only_one": True}),
     correction=Form(
         r"""Jensen's inequality gives $\mathbb{E}\|\tilde\Delta_{A,t}^{(k)}\|^2 \le
-        \frac1E\sum_i\mathbb{E}\|\tilde\nabla_Wf_{t,i}\|^2\|B_{t,i}\|^2 \le G^2C_B^2$, without 1/E, so that
+        \frac1E\sum_i\mathbb{E}\|\tilde\nabla_Wf_{t,i}\|^2\|B_{t,i}\|^2 \le G^2C_B^2$, without 1/E, so
         $\mathbb{E}\|A_{t+1}-A_t\|^2 \le \eta^2E^2G^2C_B^2$. (The last equality drops the 1/E again, so the lemma is not
         affected.)""",
         {"steps_power": 0, "constant": 1.0, "sigma": 0.0},

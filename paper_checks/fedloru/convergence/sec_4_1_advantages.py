@@ -563,9 +563,9 @@ def claim_noextra(
         m, n, r, b = one.m, one.n, one.r, one.b
         told = "operations of a step"
         yield Relation(f"{told}, W trained", one.full, 6 * m * n * b)
-        yield Relation(f"{told}, factors beside W", one.factored, (kept * m * n + beside * r * (m + n)) * b)
+        yield Relation(f"{told}, factors next to W", one.factored, (kept * m * n + beside * r * (m + n)) * b)
         yield Relation(f"{told}, W + AB formed", one.merged, 6 * m * n * b + formed * m * n * r)
-        yield Relation(f"{told}, factors alone", one.alone, alone * r * (m + n) * b)
+        yield Relation(f"{told}, factors only", one.alone, alone * r * (m + n) * b)
     scope = "rounds of 2 clients, products of matrices counted by the tensor library"
     if not (compared or counts):
         return scope

@@ -194,7 +194,7 @@ def thm_4_2(
         name = "(9) with weights that do not sum to 1"
         lines = [Relation(name, *runs.raw, at_most=True, case=FROM_THE_MINIMUM), *lines]
     if going_on:
-        lines = [Relation("(9) with factors that go on", *runs.kept, at_most=True, case=KEPT_FACTORS), *lines]
+        lines = [Relation("(9) with factors that are kept", *runs.kept, at_most=True, case=KEPT_FACTORS), *lines]
     return judge_bounds(lines, WITH_COHORTS)
 
 

@@ -418,7 +418,7 @@ def txt_personal_params(
     return judge_printed(
         cells,
         f"ResNet-18 with 100 classes, a k x k convolution to r channels followed by 1 x 1; a rank of L and U adds "
-        f"{int(step):,}, so that pFedLoRU trains less than half as many numbers up to rank {int(most)} of L and U, and "
+        f"{int(step):,}, so pFedLoRU trains less than half as many numbers up to rank {int(most)} of L and U, and "
         "more from there on",
     )
 

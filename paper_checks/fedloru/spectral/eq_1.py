@@ -98,7 +98,7 @@ def measure_covariances(context: Context) -> tuple[dict[tuple[int, int], Covaria
         Reading(
             "one matrix X",
             r"The same covariances, and $\epsilon_M = \frac{s_M}{s_N}\epsilon_N$ for $D_M$ drawn from $D_N$ without "
-            r"replacement, so that $\mathrm{Cov}(\epsilon_M, \epsilon_N) = V/\sqrt{MN}$.",
+            r"replacement, so $\mathrm{Cov}(\epsilon_M, \epsilon_N) = V/\sqrt{MN}$.",
             {"proportional": True},
             "The paper prints $X^R$ without N or M, so only the factor $s_N$ distinguishes the noises.",
         ),

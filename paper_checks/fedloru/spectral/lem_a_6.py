@@ -31,7 +31,7 @@ def outlier_overlaps(context: Context) -> Spectra:
         {"power": 1.0},
     ),
     correction=Form(
-        r"""$|\langle v_i, u_i^{(k)}\rangle| \to \phi_i$, so that $|\langle v_i, u_i^{(k)}\rangle|^2 \to \phi_i^2$: what
+        r"""$|\langle v_i, u_i^{(k)}\rangle| \to \phi_i$, so $|\langle v_i, u_i^{(k)}\rangle|^2 \to \phi_i^2$: what
         eq. (5) says and the proof of Lemma A.6 uses. For $|\theta_i| > \sigma s_N$ and noise for which (5) holds.""",
         {"power": 1.0},
         mutants=({"power": 1.5}, {"coefficient": 1.05}),
@@ -109,7 +109,7 @@ def inner_products(power: float, cross: float, agreement: float) -> Predictions:
     readings=(
         Reading(
             "the angle itself",
-            r"The angle between $v_i$ and $u_i^{(k)}$, in radians, tends to $\phi_i$, so that its cosine, the "
+            r"The angle between $v_i$ and $u_i^{(k)}$, in radians, tends to $\phi_i$, so its cosine, the "
             r"coefficient of $v_i$ in $u_i^{(k)}$, tends to $\cos(\phi_i)$ and $E\langle u_i^{(k_1)}, "
             r"u_i^{(k_2)}\rangle$ to $\cos^2(\phi_i)$; the other limits are 0.",
             why="The proof calls it the angle.",

@@ -1,4 +1,4 @@
-"""Proposition 3.1: the outliers of a client's Hessian, and what noise they stand out of."""
+"""Proposition 3.1: the outliers of a client's Hessian, and the noise above which they lie."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ FAR = 0.4
 def rare_probability(R: int) -> float:
     r"""Return the probability that $X_{ij} = \pm 3\sigma$ for some $i < j$.
 
-    The Rayleigh quotients of $(e_i \pm e_j)/\sqrt2$ are then $3\sigma$ above and below $(X_{ii} + X_{jj})/2$, so that
+    The Rayleigh quotients of $(e_i \pm e_j)/\sqrt2$ are then $3\sigma$ above and below $(X_{ii} + X_{jj})/2$, so
     $\lambda_1(X) \ge 3\sigma$ or $\lambda_R(X) \le -3\sigma$.
     """
     return float(-np.expm1(0.5 * R * (R - 1.0) * np.log1p(-rare_rate(R))))

@@ -89,7 +89,7 @@ def bound(instance: Instance, sets: SetReading, first: Fraction, second: Fractio
 
 @cache
 def _proof() -> tuple[Fact, ...]:
-    r"""Each outlier exceeds the edge, so that $F_j$ is at least its part of the bound; the rest is eq. (43)."""
+    r"""Each outlier exceeds the edge, so $F_j$ is at least its part of the bound; the rest is eq. (43)."""
     g_Mj, g_N0, g_Nj, g_M0 = outliers(SYMBOLS)
     m, n = SIGMA * S_M, SIGMA * S_N
     spread, gap = THETA_0 / THETA_J - THETA_J / THETA_0, m**2 - n**2

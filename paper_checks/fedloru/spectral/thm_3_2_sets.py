@@ -201,7 +201,7 @@ SHARES = sympy.symbols("share_M share_N edge_M edge_N")
     measure=draw_instances,
     control=Form(r"The equation if no spike has $\sigma s_N \le |\theta_i| \le \sigma s_M$.", {"clear": True}),
     correction=Form(
-        r"""With $\mathcal{P}_N = \{i \le p : \theta_i > \sigma s_N\}$ and its likes, so that $\mathcal{P}_M \subseteq
+        r"""With $\mathcal{P}_N = \{i \le p : \theta_i > \sigma s_N\}$ and its likes, so $\mathcal{P}_M \subseteq
         \mathcal{P}_N$: the difference is $\sum_{j \in \mathcal{P}_M \cup \mathcal{Q}_M} F_j + \sum_{j \in
         (\mathcal{P}_N \cap \mathcal{P}_M^c) \cup (\mathcal{Q}_N \cap \mathcal{Q}_M^c)}
         \left(\frac{U_M^2}{g_M^{-1}(\theta_0)^2} - \frac{g_N^{-1}(\theta_j)^2}{g_N^{-1}(\theta_0)^2}\right) + (N_u +

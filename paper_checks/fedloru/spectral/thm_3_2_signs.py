@@ -74,7 +74,7 @@ _MORE, _FURTHER = sympy.symbols("a b", positive=True)
 
 @cache
 def _sign_of_F_j() -> tuple[Fact, ...]:
-    """F_j is a function of squares, so that magnitudes are enough: positive below the largest spike, 0 for equal."""
+    """F_j is a function of squares, so magnitudes are enough: positive below the largest spike, 0 for equal."""
     below, client = {THETA_0: THETA_J + _MORE}, {S_M: S_N + _FURTHER}
     return combine(
         positive("F_j for |theta_j| < |theta_0|", F_j(SYMBOLS), {**below, **client}),

@@ -404,7 +404,7 @@ def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: in
     printed = (first.T * (at * ut + sign * added))[0]
     yield from [Equation("numerator of the cosine", (first.T * second)[0], printed)]
     return points, (
-        "any vectors of the plane and any slopes: enough, since inner products are linear in either vector, so that "
+        "any vectors of the plane and any slopes: enough, since inner products are linear in either vector, so "
         "one outlier, one bulk eigenvector and two coordinates stand for any number"
     )
 
@@ -437,7 +437,7 @@ def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: in
     ),
     vary=("noise",),
     uses=("fedloru-v2/lem-A.6", "fedloru-v2/assump-A.5"),
-    because=r"Slopes along the outliers vary, so that $r = \tilde r$ fails already; along the bulk their mean square "
+    because=r"Slopes along the outliers vary, so $r = \tilde r$ fails already; along the bulk their mean square "
     "counts, and their mean is 0.",
     best={"noise": Best(1.0, "a factor of the variance b of the own errors; proved: the limit is theirs")},
     expect=("corrected", "proof"),

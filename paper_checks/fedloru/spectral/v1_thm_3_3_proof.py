@@ -285,7 +285,7 @@ def search_gaps(context: Context) -> Searched:
     where="v1 and iclr, Appendix A.3, part (ii)",
     says=r"""With $g(j)$ for $g^{-1}(\theta_j)$ and $F_j = \frac{g_M(j)^2}{g_M(1)^2} - \frac{g_N(j)^2}{g_N(1)^2}$ of
     part (i): for $j \in \{a_M+1, \ldots, a_N\}$, $G_j = \frac{U_M^2}{g_M(1)^2} - \frac{g_N(j)^2}{g_N(1)^2}$ satisfies
-    $G_j < F_j < 0$, since $g_M(j) > U_M$, so that $S_2 = \sum_{j=a_M+1}^{a_N}G_j$ is negative.""",
+    $G_j < F_j < 0$, since $g_M(j) > U_M$, so $S_2 = \sum_{j=a_M+1}^{a_N}G_j$ is negative.""",
     measure=search_gaps,
     control=Form(
         r"For the semicircle, $\sigma s_N < \theta_j \le \sigma s_M < \theta_1$: $G_j \le F_j$.", {"lines": ("G <= F",)}

@@ -299,7 +299,7 @@ def _wrong_bracket() -> str:
     C_{n-k+1}C_k\{(\frac{s_N}{\theta_j})^{n-k}(\frac{s_M}{\theta_1})^{k-1} -
     (\frac{s_M}{\theta_j})^{n-k}(\frac{s_N}{\theta_1})^{k-1}\}] = \sum_{k \le m}C_kC_{n-k+1}(s_N^{k-1}s_M^{n-k} -
     s_M^{k-1}s_N^{n-k})(\frac1{\theta_j^{k-1}\theta_1^{n-k}} - \frac1{\theta_j^{n-k}\theta_1^{k-1}})$; the first bracket
-    is positive if and only if $n - 2k + 1 > 0$, the second if and only if $n - 2k + 1 < 0$, so that $T(2m)$ is
+    is positive if and only if $n - 2k + 1 > 0$, the second if and only if $n - 2k + 1 < 0$, so $T(2m)$ is
     negative. For $n = 2m + 1$ the (m + 1)-th term is 0, $T(n)$ is the same sum over $k \le m$, and negative.""",
     measure=search_cases,
     readings=(

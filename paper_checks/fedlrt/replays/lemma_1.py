@@ -40,7 +40,7 @@ def claim_gu_gv(beyond_tangent: Fraction = Fraction(0)) -> str:
 
 @proof("fedlrt/lemma-1")
 def lemma_1(corner: Fraction = Fraction(1), ranks: Sequence[int] = (1, 2, 3)) -> str:
-    r"""$\tilde U = [U|\bar U]$ is orthonormal (eq. (22)), so that $\tilde U^\top U$ is the identity above zeros.
+    r"""$\tilde U = [U|\bar U]$ is orthonormal (eq. (22)), so $\tilde U^\top U$ is the identity above zeros.
 
     Then $\tilde U^\top USV^\top\tilde V$ is S between two such matrices, the corner of zeros. The machine does the
     product for some ranks; every entry outside the corner has a factor zero for any rank.
@@ -117,7 +117,7 @@ def eq_22(
         whole = first.row_join(bar)
         R = sympy.eye(r).row_join(above).col_join(sympy.zeros(r, r).row_join(R_2))
         same(whole * R, first.row_join(above.col_join(Q * R_2)), f"not a decomposition at {n}, {r}")
-        require(R.is_upper and n >= 2 * r, f"R is no triangle, or no room, at {n}, {r}")
+        require(R.is_upper and n >= 2 * r, f"R is not triangular, or does not fit, at {n}, {r}")
         product, below = whole.T * first, r + columns
         require(product.rows == r + below, "another shape")
         same(product, (corner * sympy.eye(r)).col_join(sympy.zeros(below, r)), f"not [I; 0] at {r}")

@@ -41,9 +41,9 @@ def eq_18_as_printed(values: Values) -> Violation:
         1 - found.missed,
         2 / (n * (times - 1) ** 2),
         assumes=assumes,
-        reads="one client, n samples, d dimensions beside the plane of a and a*, second iteration on the samples of "
-        "the first; probabilities, from below that |X a|^2 is more than that many times n, and from above for a "
-        "standard normal vector in place of X a",
+        reads="one client, n samples, d dimensions in addition to the plane of a and a*, second iteration on the "
+        "samples of the first; probabilities, from below that |X a|^2 is more than that many times n, and from above "
+        "for a standard normal vector instead of X a",
     )
 
 

@@ -82,7 +82,7 @@ def txt_half_cost_square(share: Fraction = Fraction(1, 2)) -> str:
 
     LoRA sends both in every round, 2rd numbers; RoLoRA sends one of them in each round, now B, now A, and FFA-LoRA B in
     all: half as many. Several square matrices add up. So do the six matrices of a layer of RoBERTa-Large: four are
-    square, of 1024, one has 1024 inputs and 4096 outputs, and one has them the other way round, so that inputs and
+    square, of 1024, one has 1024 inputs and 4096 outputs, and one has them the other way round, so inputs and
     outputs are 9216 each.
     """
     square_matrices_send(share)

@@ -148,7 +148,7 @@ def measure_steps(context: Context) -> Searched:
 @claim(
     "scaffold/sec-6-steps",
     where="Section 6, after Theorem IV",
-    says=r"""For $\sigma = 0$ and $\delta$-close Hessians the rounds are $\frac{\beta + \delta K}{\mu K}$, so that the
+    says=r"""For $\sigma = 0$ and $\delta$-close Hessians the rounds are $\frac{\beta + \delta K}{\mu K}$, so the
     best number of local steps is $K = \frac\beta\delta$: with fewer the communication increases, and more are a waste
     of computation.""",
     measure=measure_steps,
