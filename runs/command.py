@@ -59,7 +59,7 @@ def train(options: argparse.Namespace) -> int:
 
     Raises:
         RunError: A fault that a user can fix.
-        FederationError: A run that cannot go on.
+        FederationError: The run cannot continue.
     """
     from torch import set_num_threads
 

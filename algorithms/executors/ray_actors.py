@@ -100,8 +100,8 @@ class Actors(Team):
         ready, _ = self._ray.wait(list(awaited), timeout=None if busy else PATIENCE)
         if not ready:
             raise FederationError(
-                f"the Ray cluster at {self.address} started no worker within {PATIENCE:g} s; it has no room, or its "
-                "machines are gone"
+                f"the Ray cluster at {self.address} started no worker within {PATIENCE:g} s; it has no free resources, "
+                f"or its machines are gone"
             )
         for reference in ready:
             actor = awaited[reference]

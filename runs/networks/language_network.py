@@ -65,7 +65,7 @@ class LanguageNetwork:
         padding: A token of the model's that fills the places without one.
         random: Whether it drops features at random in training mode.
         recomputed: Function that keeps no values for the gradient, if there is one.
-        chooses: Whether the model makes logits of chosen places alone.
+        chooses: Whether the model can compute logits at chosen positions only.
         outputs: Numbers in the model's output for a sample, or for one of its places.
         metrics: Names of further metrics of predicted classes, among `workloads.text_metrics.CLASS_METRICS`.
     """

@@ -91,7 +91,7 @@ def updates(algorithm: Any, state: Any, start: Mapping[str, Tensor]) -> dict[str
 
     Raises:
         RunError: The algorithm has no adapter or only personal ones, merged weights that are rounded to half
-            precision, or has another model than its weights and factors.
+            precision, or its model does not match its weights and factors.
     """
     adapter: Adapter | None = getattr(algorithm, "adapter", None)
     if kept := getattr(algorithm, "kept_factor", ""):

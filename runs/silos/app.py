@@ -34,7 +34,7 @@ def write_app(folder: Path, algorithm: str, silos: Sequence[str]) -> list[Path]:
         The files.
 
     Raises:
-        RunError: The folder holds something, or names that do not serve.
+        RunError: The folder is not empty, or the names are not valid.
         OSError: It cannot be written.
     """
     look_up(ALGORITHMS, "algorithm", algorithm)

@@ -44,7 +44,7 @@ def serve(config: Mapping[str, Any], line: Transport, start: Start, evaluate: Ev
         The last round's metrics.
 
     Raises:
-        RunError: Options or a start that do not serve; no silo has been asked.
+        RunError: The options or the start are not valid; no silo has been asked.
         FederationError: Silos are missing, or a round cannot continue.
     """
     torch.set_num_threads(1)  # as silos have: the bits of a run in one process

@@ -55,7 +55,7 @@ def thm_7(first: Fraction = ONE, drift: Fraction = ONE, square: Fraction = ONE) 
     r"""Smoothness of the mean between start and end, and both terms of the line after it.
 
     $L(w) - L(0) \le \langle g, w\rangle + \frac12|w|^2$ for the end w of the mean client, and the two terms are bounded
-    as in [the first term](fedlrt--thm-7-first-term.md) and [the second](fedlrt--thm-7-second-term.md): Their sum is the
+    as in [the first term](fedlrt--thm-7-first-term.md) and [the second](fedlrt--thm-7-second-term.md). Their sum is the
     statement with the constants 1, 1, 1, for all sizes and rates. The program repeats this for some sizes and shows
     that there the constants 1/2, 1, 1/2 also work for $s_*\lambda \le 2$: in each case, the right side minus the left
     side is a sum of non-negative terms.
@@ -74,7 +74,7 @@ def thm_7(first: Fraction = ONE, drift: Fraction = ONE, square: Fraction = ONE) 
             _descends_by_both_terms(clients, steps, step, *constants)
     return (
         "for all sizes and rates by the bounds of the two terms; the program also checks the difference of the two "
-        "sides in {len(every) + len(slow)} cases, {len(every)} of them with the printed constants"
+        f"sides in {len(every) + len(slow)} cases, {len(every)} of them with the printed constants"
     )
 
 
@@ -246,8 +246,8 @@ def thm_7_first_term(drift: Fraction = Fraction(1), leading: Fraction = Fraction
         size = f"{clients} clients, {steps} steps of {step}"
         require(slack.non_negative(), f"the rest is not positive semidefinite at {size}")
     return (
-        "for all sizes and rates by Cauchy and Schwarz; what is left of right minus left side by machine as "
-        f"well, at {len(ROUNDS)} of them"
+        "for all sizes and rates by Cauchy and Schwarz; the program also checks the difference of the two sides at "
+        f"{len(ROUNDS)} of them"
     )
 
 
@@ -289,8 +289,8 @@ def thm_7_second_term(square: Fraction = Fraction(1), leading: Fraction = Fracti
 
     They are $x = -s\lambda g$ and $y = -\frac\lambda C\sum_{c,k}D_{c,k}$. The square of a sum of sC vectors is at most
     sC times the sum of their squares (Lemma 6): $|y|^2 \le \frac{\lambda^2s}C \sum_{c,k}|D_{c,k}|^2 \le
-    \frac{\lambda^2s}C\sum_{c,k}|e_{c,k}|^2$, for any sizes and rates. The machine finds the rest of right minus left
-    side positive semidefinite at some sizes.
+    \frac{\lambda^2s}C\sum_{c,k}|e_{c,k}|^2$, for any sizes and rates. For some sizes, the program checks that the rest
+    of right minus left side is positive semidefinite.
     """
     for clients, steps, step in ROUNDS:
         slack = CorrectedRound(clients, steps, step)
@@ -301,8 +301,8 @@ def thm_7_second_term(square: Fraction = Fraction(1), leading: Fraction = Fracti
         size = f"{clients} clients, {steps} steps of {step}"
         require(slack.non_negative(), f"the rest is not positive semidefinite at {size}")
     return (
-        "for all sizes and rates by Lemmas 5 and 6; what is left of right minus left side by machine as "
-        f"well, at {len(ROUNDS)} of them"
+        "for all sizes and rates by Lemmas 5 and 6; the program also checks the difference of the two sides at "
+        f"{len(ROUNDS)} of them"
     )
 
 

@@ -44,7 +44,7 @@ def local_steps_descend(largest: Fraction, limit: Fraction) -> None:
 def coefficients_of_the_power(steps: int, terms: int = 12) -> None:
     r"""The j-th coefficient of $(1 + \frac xs)^s$ is at most $(1 - \frac1s)/j!$ for $j \ge 2$.
 
-    The machine compares the first ones at some numbers s of steps.
+    The program compares the first ones for some numbers s of steps.
     """
     require(steps >= 1, "no steps")
     for j in range(2, min(steps, terms) + 1):

@@ -205,7 +205,7 @@ def descends_as_a_bowl(steps: int, step: Fraction) -> bool:
     $\mu|u_k|^2$, $1 \le k < s$, is in all at most $-\frac{q^k}{1-q^k} + \mu + \mu\frac{k-1}{1-q^k} +
     \mu\sum_{k<j<s}\frac1{1-q^j}$. That is not positive if $q^{k+1} \ge \lambda(1 - q^k) + \lambda(k - 1) +
     \lambda\sum_{k<j<s}\frac{1-q^k}{1-q^j}$, whose right side is at most $\lambda(s - 1)$; and $q^{k+1} \ge q^s \ge 1 -
-    s\lambda \ge s\lambda$ by $s\lambda \le \frac12$. The machine does the rows with these sums at some sizes.
+    s\lambda \ge s\lambda$ by $s\lambda \le \frac12$. The program checks the rows with these sums for some sizes.
     """
     if step * steps > Fraction(1, 2):
         return False
