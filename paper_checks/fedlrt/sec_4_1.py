@@ -178,8 +178,8 @@ ADMITTED = (
         "the value 1 at 1.",
     ),
     print="unstated",
-    ambiguous="Section 4.1 names no normalisation. Legendre polynomials without further word have the value 1 at 1. "
-    "Orthonormal ones bring the rank “within a few aggregation rounds”, as the text says of this test",
+    ambiguous="Section 4.1 gives no normalisation. By default, Legendre polynomials have the value 1 at 1. Orthonormal "
+    "ones bring the rank “within a few aggregation rounds”, as the text says of this test",
 )
 def claim_hom_stepsize(
     smoothness: Mapping[str, Mapping[int, float]], basis: str = "uniform", rate: float = RATE, steps: int = STEPS

@@ -297,13 +297,13 @@ def measure_limits(context: Context) -> list[Limit]:
         r"""With full correction, let $\vartheta_t$ be the norm of what round t removes. If the costs of truncation,
         $\vartheta_t\|\nabla\mathcal{L}(\tilde W_r^{*,t})\| + \frac L2\vartheta_t^2$, have a finite sum, the loss is
         bounded below and $0 < s_*\lambda L \le 1$, then $\sum_t\|\nabla_{\tilde S}\mathcal{L}(W_r^t)\|^2$ is finite:
-        the gradient projected to the wide bases vanishes, with it the one along matrices of rank r. (Where every round
-        cuts a fixed amount this says nothing; the corrected fedlrt/thm-3 then bounds the least projected gradient.) The
-        part $(I - P_U)\nabla\mathcal{L}(I - P_V)$ may stay: with one client, one local step of $0 < \lambda \le
-        \frac1{12L}$ and $\frac{\lambda L}4 < \vartheta < \frac12$, however small, the tail from $\sigma_{r_1+1}$ on,
-        every round from $e_1e_1^\top$ under the loss $\frac12\|W - bb^\top - \frac12e_4e_4^\top\|^2$ with $b = e_1 +
-        \frac12e_2$, whose solution has rank two, is cut to rank one and leads to $bb^\top$: $\frac12 > \vartheta$ away
-        from the only stationary point, with a gradient of norm 1/2.""",
+        the gradient projected to the wide bases vanishes, and with it the gradient along matrices of rank r. (If every
+        round removes a fixed amount, this says nothing; the corrected fedlrt/thm-3 then bounds the smallest projected
+        gradient.) The part $(I - P_U)\nabla\mathcal{L}(I - P_V)$ need not vanish: with one client, one local step of $0
+        < \lambda \le \frac1{12L}$ and $\frac{\lambda L}4 < \vartheta < \frac12$, however small, the tail from
+        $\sigma_{r_1+1}$ on, every round from $e_1e_1^\top$ under the loss $\frac12\|W - bb^\top -
+        \frac12e_4e_4^\top\|^2$ with $b = e_1 + \frac12e_2$, whose solution has rank two, is cut to rank one and leads
+        to $bb^\top$: $\frac12 > \vartheta$ away from the only stationary point, with a gradient of norm 1/2.""",
         {"which": "projected"},
         mutants=({"which": "whole"}, {"corrected": False}),
     ),

@@ -70,8 +70,8 @@ COUNTED = {
     correction=Form(
         r"""With $2\tilde\epsilon(1 + \epsilon')^2\delta^t\|b^*\|^2$, which is what the proof shows at (76), and with
         probability at least $1 - 2d^{-10}$ for $m \ge 20q$ and $Nm \ge 100d\log(2/\epsilon_0)/\epsilon_3^2$: then (13)
-        fails with probability at most $d^{-10}$, and so does (76) where (13) holds. (The lemma does not ask for $m =
-        \Omega(q)$, which its proof uses through (42).) a is independent of the samples
+        fails with probability at most $d^{-10}$, and (76) fails with probability at most $d^{-10}$ when (13) holds.
+        (The lemma does not require $m = \Omega(q)$, which its proof uses through (42).) a is independent of the samples
         (the first iteration, or fresh samples), $E[\nabla_al]$ is (49), and the samples of the gradient are those
         behind $\bar b$ or others. The deviation is of the order $\tilde\epsilon\delta$: for $\epsilon_3 = \epsilon_2
         \to 0$ and m = Cq the printed bound fails with a probability that tends to 1.""",

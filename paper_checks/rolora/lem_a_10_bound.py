@@ -225,7 +225,7 @@ NEAR_MEAN = {"sine": "3/5", "level": "1/100", "kappa": "1/100"}
             r"(65) to (76) on the events of (42) and (62); the same vector is meant by $E[\nabla_al]$ in (62) "
             "and (65).",
             {"of": "events"},
-            "The lines combine both events, whose probabilities are those of (62) and of Lemma A.9.",
+            "The lines combine both events, whose probabilities are in (62) and in Lemma A.9.",
             ({"one": 0.95},),
         ),
         Reading(

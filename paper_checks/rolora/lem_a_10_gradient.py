@@ -213,7 +213,7 @@ def centred_product_norm(correlation: float) -> float:
             r"For samples that $\bar b$ is independent of, given $\bar b$, the summands of (51) have the norm that "
             r"(52) to (58) give, with $c_4 = c_2 + \frac1{\log2}$.",
             {"own": False},
-            r"The right side has $\bar b$ and no samples, and the norm is one of $x_{i,j}$ alone.",
+            r"The right side contains $\bar b$ but no samples, and the norm is of $x_{i,j}$ only.",
             ({"c4": 3.9}, {"c2": 2.6}),
         ),
     ),
@@ -343,8 +343,8 @@ SECOND: dict[str, Any] = {
             r"$\epsilon_3 \in (0, 1)$ that probability is at most $2\exp(-c_5\epsilon_3^2Nm)$ with $c_5 = \frac12(1 - "
             r"\log2)$, which cannot be larger.",
             {"own": False, "summands": False, "c5": BEST_C5},
-            "(52) to (58) and the independent summands of (59) are those of such samples; Algorithm 2 makes b of the "
-            "same ones.",
+            "(52) to (58) and the independent summands of (59) need such samples; Algorithm 2 makes b of the same "
+            "ones.",
             ({"c5": 0.16}, {"power": 1.9}),
         ),
         Reading(
@@ -360,7 +360,7 @@ SECOND: dict[str, Any] = {
             "with the samples of Lemma A.10",
             r"Where $K = \delta^t\|b^*\| > 0$ and $\bar b \ne 0$, for $Nm \ge "
             r"145\frac{d\log(2/\epsilon_0)}{\epsilon_3^2}$, (59) and (61) hold, the second as a bound, with $c_5 = "
-            r"\frac9{200}$ at every $a^t$, also where all iterations use the same samples.",
+            r"\frac9{200}$ at every $a^t$, even if all iterations use the same samples.",
             {"enough": True, "summands": False, "c5": 0.045},
             r"(59) is a line of the proof of Lemma A.10, which has $Nm = \Omega(d\log(2/\epsilon_0)/\epsilon_3^2)$.",
             ({"c5": 0.06}, {"columns": 50.0}),

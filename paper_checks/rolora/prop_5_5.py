@@ -145,8 +145,8 @@ def draw_frozen(context: Context) -> list[Frozen]:
     readings=(
         Reading(
             "normal samples",
-            r"For normal samples, more than one of them, and $b^* \ne 0$, almost surely: if $a^0$ is not initialised "
-            r"parallel to $a^*$, the objective (10) can never be reduced to zero. Its least value is "
+            r"For more than one sample, all normal, and $b^* \ne 0$, almost surely: if $a^0$ is not initialised "
+            "parallel to $a^*$, the objective (10) can never be reduced to zero. Its least value is "
             r"$\|b^*\|^2(\|Xa^*\|^2 - (Xa^{0\top}Xa^*)^2/\|Xa^0\|^2)$.",
             why="In Section 5.1 samples are normal and many; one sample, which some b fits exactly, or $b^* = 0$, "
             "where there is nothing to learn, is a degenerate case.",

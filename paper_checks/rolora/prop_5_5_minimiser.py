@@ -166,8 +166,8 @@ def without_mean(name: str, share: float) -> Evidence:
     measure=measure_moments("v'u2", "z2", "product", "r1", "r2"),
     control=Form(r"For $m \ge 3$.", {"fewest": 3}),
     correction=Form(
-        r"""For $m \ge 2$. With one sample $s_i = \alpha + \sqrt{1 - \alpha^2}\,\frac{x_{i,2}}{x_{i,1}}$ has Cauchy's
-        law where $\alpha^2 < 1$: neither $E[s_i]$ nor, for $N \ge 2$, $E[z_2]$ and $E[v^\top u_2]$ exist.""",
+        r"""For $m \ge 2$. With one sample $s_i = \alpha + \sqrt{1 - \alpha^2}\,\frac{x_{i,2}}{x_{i,1}}$ follows
+        Cauchy's law if $\alpha^2 < 1$: neither $E[s_i]$ nor, for $N \ge 2$, $E[z_2]$ and $E[v^\top u_2]$ exist.""",
         {"fewest": 2},
         mutants=({"others": 0.0}, {"power": 1}, {"factor": 2.0}, {"fewest": 1}),
         asks="weaker",

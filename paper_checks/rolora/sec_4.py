@@ -196,8 +196,8 @@ SAME_PRODUCT: dict[str, Any] = {"A": ["2", "1"], "B": "1", "x": ["2", "1"], "oth
             "factor, computation and communication do not grow noticeably.",
             {"of": "sent"},
             "The sentence before counts trainable parameters, Table 8 what is sent, and Section 3.1 has square "
-            "matrices. The backward pass of an adapted layer takes 3Tdr multiplications for T tokens, whichever "
-            "factor is trained, and in the lowest adapted layer Tdr more for A. Times are not judged.",
+            "matrices. The backward pass of an adapted layer takes 3Tdr multiplications for T tokens with either "
+            "factor, and in the lowest adapted layer Tdr more for A. We do not judge times.",
             ({"share": 0.45}, {"share": 0.55}),
         ),
     ),

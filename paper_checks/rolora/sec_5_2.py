@@ -225,8 +225,8 @@ def make_runs(context: Context) -> Setting:
     correction=Form(
         r"""With a frozen random $W_0$ added to AB, $\mathrm{ReLU}(x_i(W_0 + AB))W_{out}$, the model trains from the
         printed start, which is the typical one of adapters that are added to frozen weights, as in Section 3.1. The
-        model (12) itself trains from it only where a number above 0 is taken as the derivative of ReLU at 0: with 0
-        both gradients are 0 at B = 0.""",
+        model (12) itself trains from it only if the derivative of ReLU at 0 is set to a number above 0: with 0, both
+        gradients are 0 at B = 0.""",
         {"base": "normal"},
         mutants=({"out": 0}, {"labels": (3, 1)}, {"base": "zero"}),
         asks="neither",

@@ -138,7 +138,7 @@ def draw_pairs(context: Context) -> list[Pair]:
         LITERAL,
         Reading(
             "unit vectors, up to a common sign",
-            r"Where $a'$ is a unit vector and $\bar b^* \ne 0$: $(a', b')$ is a global minimiser if and only if "
+            r"If $a'$ is a unit vector and $\bar b^* \ne 0$, then $(a', b')$ is a global minimiser if and only if "
             r"$a'b'^\top = a^*\bar b^{*\top}$; the solution is unique up to a common sign, $a' = \pm a^*$ and $b' = "
             r"\pm\bar b^*$; the minimum global error is $\frac1N\sum_i\|a^*(b_i^* - \bar b^*)^\top\|^2$.",
             {"unique": "product"},
@@ -256,7 +256,7 @@ SHORT = (0.01, 0.6, 0.5, 0.5)
         ),
         Reading(
             "at recovery",
-            r"Where $\delta^T \le \epsilon$ RoLoRA's global loss at $(a^T, b^{T+1})$ is at most $\gamma^2 + \|\bar "
+            r"If $\delta^T \le \epsilon$, RoLoRA's global loss at $(a^T, b^{T+1})$ is at most $\gamma^2 + \|\bar "
             r"b^*\|^2\epsilon^2$ (at $(a^T, b^T)$, where Algorithm 2 ends, it can be larger), against FFA-LoRA's "
             r"$\gamma^2 + \|\bar b^*\|^2\delta_0^2$; for $\delta_0 < 1$, $0 < \eta \le \frac1{2L_{max}^2}$ and $\bar "
             r"b^* \ne 0$ more iterations make $\epsilon$ arbitrarily small.",

@@ -36,7 +36,7 @@ def _questions(grouping: str) -> str:
             "anatomy in other",
             f"The same with the groups of the benchmark itself: {_questions('anatomy in other')}.",
             {"grouping": "anatomy in other"},
-            "That the groups make the whole, and which subjects are in which, is not printed.",
+            "The paper does not print that the groups make up the whole, or which subjects are in which group.",
         ),
     ),
     kind="number",

@@ -51,7 +51,7 @@ ENTERING = (
         "one way in a table",
         ROUNDED.format("brought to two decimals by rounding or by cutting off, in one way throughout the table"),
         {"either": True},
-        "How a trial gets two decimals is not said; a table comes from one program.",
+        "The paper does not say how a trial gets two decimals; one program wrote the table.",
     ),
 )
 """How a trial enters mean and deviation, which is not printed."""
@@ -240,10 +240,10 @@ def judge_trials(
         *ENTERING,
         Reading(
             "each trial rounded, squares over three",
-            "Every mean and every deviation, its summed squares divided by 3, are those of three trials, each a whole "
-            "number of right answers in per cent, rounded to hundredths.",
+            "Three trials give every mean and every deviation, with the summed squares divided by 3. Each trial is a "
+            "whole number of right answers in per cent, rounded to hundredths.",
             {"divisor": 3},
-            "Which of the two common standard deviations is meant is not said.",
+            "The paper does not say which of the two common standard deviations it means.",
         ),
     ),
     kind="number",
@@ -346,17 +346,17 @@ def insignificant_leads(rows: Iterable[Row], method: str, level: float, divisor:
     readings=(
         Reading(
             "significant in most comparisons",
-            "RoLoRA has the highest mean on each of the eight tasks, and in more than half of the 16 comparisons "
-            "with LoRA and FFA-LoRA the difference is significant at the level of 5 % by Welch's test: in 13, the "
-            "printed deviations being sample deviations; if their squares are divided by 3, not by 2, in 10 or 11, as "
-            "PIQA against FFA-LoRA is rounded.",
+            "RoLoRA has the highest mean on each of the eight tasks, and in more than half of the 16 comparisons with "
+            "LoRA and FFA-LoRA the difference is significant at the 5 % level by Welch's test: in 13 if the printed "
+            "deviations are sample deviations, and in 10 or 11, depending on the rounding of PIQA against FFA-LoRA, if "
+            "their squares are divided by 3 instead of 2.",
             why="The improvements over both methods are called significant as a whole, without a test. (Where it "
             "means considerable, no size is named; the leads are in the scope.)",
         ),
         Reading(
             "significant in every comparison",
             "RoLoRA has the highest mean on each of the eight tasks, and in each of the 16 comparisons with LoRA and "
-            "FFA-LoRA the difference is significant at the level of 5 % by Welch's test.",
+            "FFA-LoRA the difference is significant at the 5 % level by Welch's test.",
             {"share": 0.99},
             "The statement is about all tasks and both methods.",
         ),
@@ -515,9 +515,9 @@ def txt_table2_ffa_var(
         *ENTERING,
         Reading(
             "each trial cut off, 47.2 as 47.20",
-            "Every mean and every deviation, its summed squares divided by 2, are those of three trials, each a whole "
-            "number of right answers in per cent, cut off after two decimals; every printed number is one to "
-            "hundredths, 47.2 being 47.20.",
+            "Three trials give every mean and every deviation, with the summed squares divided by 2. Each trial is a "
+            "whole number of right answers in per cent, truncated after two decimals. Every printed number is exact to "
+            "hundredths, and 47.2 means 47.20.",
             {"entering": "cut", "places": 2},
             "All numbers but a few have two decimals, and 15.0 in Table 2 is how a program writes 15.00.",
         ),

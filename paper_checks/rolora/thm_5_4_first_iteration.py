@@ -67,9 +67,9 @@ def _bound_is_proved() -> tuple[Fact, ...]:
         r"""For $\eta \le 1/(2L_{max}^2)$ and $m \ge 100\max(\frac{\log N}{[\min(\epsilon_1,\epsilon_2)]^2},
         \frac{d\log(2/\epsilon_0)}{\epsilon_2^2})$, a hundred times the q of Theorem 5.4, it holds with probability at
         least $1 - 2\max\{\log N, d\}^{-10}$ (rolora/a4-c). As $\epsilon_2 \le \epsilon'$, that m grows at least as $(1
-        - (\delta^0)^2)^{-2}$; of a number of samples that does not grow with $\delta^0$ nothing is said. With unlimited
-        samples, $s = \eta\|b^*\|^2$ and $x = 1 - \delta_0^2$, it holds if and only if $4s^2x(1 - x) + 4s(2x - 1) \le
-        3$; in particular for every $s \le 3/4$, and for no larger s at all $\delta_0$.""",
+        - (\delta^0)^2)^{-2}$; we say nothing about a number of samples that does not grow with $\delta^0$. With
+        unlimited samples, $s = \eta\|b^*\|^2$ and $x = 1 - \delta_0^2$, it holds if and only if $4s^2x(1 - x) + 4s(2x -
+        1) \le 3$; in particular for every $s \le 3/4$. No larger s works for all $\delta_0$.""",
         {"exactly": True},
         mutants=({"bound": 3.05}, {"bound": 2.95}, {"longest": 0.8, "exactly": False}),
     ),
@@ -255,7 +255,7 @@ def lines_of(data: Steps, widest: float, minus: bool) -> dict[str, tuple[NDArray
             for $\delta^t$ in (157).""",
             {"minus": False},
             r"The line before (155) has $(g - \bar b)^\top(\bar b - g)$ left of it, (134) and (152) have the factor of "
-            "(76), and (126) puts (49) for the expectation.",
+            "(76), and (126) replaces the expectation by (49).",
             ({"minus": True}, {"minus": False, "widest": 0.108}),
         ),
     ),
@@ -269,7 +269,7 @@ def lines_of(data: Steps, widest: float, minus: bool) -> dict[str, tuple[NDArray
         second premise, and with $(g - \bar b)^\top(\bar b - g)$ for its negative before (155), every line holds as
         printed. Here $E[\nabla_al]$ is (49) throughout, as in (126). There $1 - 2\eta\|\bar b\|^2 \ge -\epsilon'^2$;
         for longer steps it can be much below 0: then a lower bound of $\|\bar b\|$ does not bound its modulus, as (144)
-        has it, and (160) leaves the bars out.""",
+        has it, and (160) omits the bars.""",
         {"longest": 0.5, "minus": False},
         mutants=({"longest": 0.55}, {"widest": 0.108}, {"minus": True}),
     ),

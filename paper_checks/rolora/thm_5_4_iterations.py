@@ -173,8 +173,8 @@ def judge_need(counts: Sequence[Count]) -> Evidence:
     readings=(
         Reading(
             "needed",
-            r"$\epsilon$-recovery of $a^*$ is achieved only where $\delta^0(1 - c(1-(\delta^0)^2))^{T/2} \le "
-            r"\epsilon$, and the three lines say the same of T.",
+            r"$\epsilon$-recovery of $a^*$ is achieved only if $\delta^0(1 - c(1-(\delta^0)^2))^{T/2} \le \epsilon$, "
+            "and the three lines say the same about T.",
             why="“we need” can mean a necessary condition.",
         ),
         Reading(
@@ -183,7 +183,7 @@ def judge_need(counts: Sequence[Count]) -> Evidence:
             r"than $\delta^0(1 - c(1-(\delta^0)^2))^{T/2} \le \epsilon$, which is $(1 - c(1-(\delta^0)^2))^{T/2} \le "
             r"\frac\epsilon{\delta^0}$ and $\frac T2\log(1 - c(1-(\delta^0)^2)) \le \log(\frac\epsilon{\delta^0})$.",
             {"needed": False},
-            r"It follows bounds of $\delta^t$ from above, and what is drawn from it is how large a T is enough.",
+            r"It follows from upper bounds on $\delta^t$, and the paper concludes from it which T is large enough.",
             ({"root_log": 1.0}, {"power": 1.0}, {"flip": -1}),
         ),
     ),
@@ -210,10 +210,10 @@ def eq_168(
     measure=search_counts,
     control=Form(r"The statement for $\epsilon > \delta^0$, where no iteration is needed.", {"beyond": True}),
     correction=Form(
-        r"""For $\epsilon < \delta^0$ and $y = c(1 - (\delta^0)^2)$ the order is the other one,
+        r"""For $\epsilon < \delta^0$ and $y = c(1 - (\delta^0)^2)$ the order is reversed,
         $\frac{2\log(\epsilon/\delta^0)}{\log(1 - y)} < \frac2y\log\frac{\delta^0}\epsilon$: both sides of $\log(1 - y)
-        < -y$ are negative. So the number of iterations of the theorem is enough for (168). ($\log(1 - x) < -x$ needs $x
-        \ne 0$, and y is positive.)""",
+        < -y$ are negative. Therefore the theorem's number of iterations is enough for (168). ($\log(1 - x) < -x$ needs
+        $x \ne 0$, and y is positive.)""",
         {"sense": -1},
         mutants=({"sense": 1}, {"size": 0.99}),
         asks="neither",

@@ -61,7 +61,7 @@ PAIR = "0.248"
     readings=(
         Reading(
             "any number of accumulations",
-            "However many pairs are stored, all of them together are smaller than the model, which stays intact.",
+            "For any number of stored pairs, all of them together are smaller than the model, which stays intact.",
             why="The paper says that the size remains smaller, and does not limit the number of accumulations.",
         ),
         Reading(

@@ -174,8 +174,9 @@ def count_nested(context: Context) -> list[NestedCount]:
             r"round that does not end a cycle, and for low ranks that is less than $2mn$: $r \le \frac13\min(m, n)$ is "
             "low enough.",
             {"reach": 3.0},
-            r"Low rank means $r \ll m, n$ (Section 2), and the sentence is about one client's local training. Where it "
-            r"is $r \ll m$ or $r \ll n$ (Section 4.1), r may be the smaller side, and the literal reading is left.",
+            r"Low rank means $r \ll m, n$ (Section 2), and the sentence is about one client's local training. If it "
+            r"means $r \ll m$ or $r \ll n$ (Section 4.1), r may equal the smaller side, and only the literal reading "
+            "remains.",
             ({"products": True}, {"inner": 0.0}, {"down": 2.0}),
         ),
     ),

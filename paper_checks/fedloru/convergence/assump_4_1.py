@@ -231,7 +231,7 @@ def measure_growth(context: Context) -> dict[str, list[Growth]]:
     where="Appendix B, after Assumption B.4; there is no Assumption A.2, and the one with the bound (A.2) is meant",
     says=r"""Since A and B are reinitialised at each accumulation cycle they accumulate at most $\tau E$ gradient steps;
     under Assumption A.2 each stochastic gradient has norm at most G, and for sufficiently small $\eta$ each update
-    makes the Frobenius norm only modestly larger, by which Assumption B.3 can be justified.""",
+    makes the Frobenius norm only modestly larger, so Assumption B.3 can be justified.""",
     measure=measure_growth,
     readings=(
         LITERAL,
@@ -239,8 +239,8 @@ def measure_growth(context: Context) -> dict[str, list[Growth]]:
             "Assumption B.2",
             r"""Since A and B are reinitialised at each accumulation cycle they accumulate at most $\tau E$ gradient
             steps; under Assumption B.2, whose bound is (A.2), each stochastic gradient has norm at most G, and for
-            sufficiently small $\eta$ each update makes the Frobenius norm only modestly larger, by which Assumption
-            B.3 can be justified.""",
+            sufficiently small $\eta$ each update makes the Frobenius norm only modestly larger, so Assumption B.3 can
+            be justified.""",
             {"under": "Assumption B.2"},
             "Appendix B has Assumptions B.1 to B.4, and (A.2) is the label of the bound of B.2.",
             ({"rate": 0.99},),

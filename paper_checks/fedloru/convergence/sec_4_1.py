@@ -65,7 +65,7 @@ def eq_7(
         Reading(
             "weights of sum 1",
             r"The server averages with the weights $w_k = p^{(k)}/\sum_{j\in K_M}p^{(j)}$, of sum 1 over the cohort: "
-            "clients that agree are left as they are, and the product of the averages is the average of the products, "
+            "clients that agree do not change, and the product of the averages is the average of the products, "
             r"$\sum_{k\in K_M}w_kA^{(k)}B^{(k)}$, less $\sum_{k\in K_M}w_k(A^{(k)}-A_t)(B^{(k)}-B_t)$.",
             {"normalised": True},
             "The paper says that the server averages, and Appendix B sums over all K clients.",

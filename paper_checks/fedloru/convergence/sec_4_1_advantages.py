@@ -121,8 +121,8 @@ def _convolutions() -> list[tuple[int, int, int]]:
         LITERAL,
         Reading(
             "far below both sides",
-            r"In a round FedLoRU brings the numbers that the M clients taking part send from $Mmn$ down to $Mr(m+n)$ "
-            r"(K in print), which is less where $r \ll m, n$: $r < \frac12\min(m, n)$ is enough, and no share "
+            "In a round, FedLoRU reduces the numbers that the M participating clients send from $Mmn$ to $Mr(m+n)$ "
+            r"(the paper prints K). This is less if $r \ll m, n$: $r < \frac12\min(m, n)$ is enough, and no fraction "
             "of the smaller side above a half is.",
             {"condition": "both"},
             r"Section 2 has $r \ll m, n$.",
@@ -291,9 +291,9 @@ def measure_ranks(context: Context) -> list[Ranks]:
         LITERAL,
         Reading(
             "in general position",
-            "With a fresh random A in every cycle, for polynomial losses of a degree of 2 or more, and but for "
-            "coefficients of the losses, starts, drawn A and step sizes of measure 0, the rank of $W_T - W_0$ grows "
-            "with each accumulation until it is full.",
+            "With a fresh random A in every cycle, for polynomial losses of degree 2 or more, and except for a set of "
+            "measure 0 of loss coefficients, starts, drawn A and step sizes, the rank of $W_T - W_0$ grows with each "
+            "accumulation until it is full.",
             {"generic": True},
             "The sentence describes what training gains in practice; Appendix D.2 draws A at random.",
             ({"gain": 2}, {"gain": 5}),
@@ -301,10 +301,10 @@ def measure_ranks(context: Context) -> list[Ranks]:
     ),
     correction=Form(
         r"""The rank of $W_T - W_0$ after N accumulations is at most $\min(m, n, rN)$, reached with a fresh random A in
-        every cycle for polynomial losses of a degree of 2 or more, but for coefficients of the losses, starts, drawn A
-        and step sizes of measure 0. Least squares with S samples in all clients together is such an exception if $S <
-        \min(m, n)$: the rank then stays at most S, for all samples. Neither need an accumulation add to it where A
-        is kept and $\tau = E = 1$: the rank then stays at most r.""",
+        every cycle for polynomial losses of degree 2 or more, except for a set of measure 0 of loss coefficients,
+        starts, drawn A and step sizes. Least squares with S samples in all clients together is such an exception if $S
+        < \min(m, n)$: the rank then stays at most S, for all samples. An accumulation need not raise the rank either if
+        A is kept and $\tau = E = 1$: then it stays at most r.""",
         {"form": "bound"},
         ({"fewer": 1}, {"capped": False}, {"per": 1.5}, {"kept": False}, {"spanned": False}),
     ),
@@ -513,8 +513,8 @@ def _beside_fedhm(one: Step) -> Relation:
         ),
         Reading(
             "no compression",
-            r"Outside local training a round of FedLoRU factorises and truncates nothing: it takes averages, and at "
-            r"the end of a cycle the product $\alpha A_tB_t$.",
+            "Outside local training, a round of FedLoRU does not factorise or truncate anything: it takes averages "
+            r"and, at the end of a cycle, the product $\alpha A_tB_t$.",
             {"compared": False},
             "The sentence gives as its reason that no compression process is involved.",
             ({"of": "FeDLRT"}, {"merging": 1.9}),

@@ -132,10 +132,11 @@ def _run_kept_factors() -> tuple[float, float]:
         r"""For every $\eta > 0$, with $Q = GC_AC_B + \frac12L(C_A^2+C_B^2)^2$, the mean is at most
         $\frac{\Delta_0}{\eta TE} + (2E-1)G^2Q\eta$, and at most $\frac{4\Delta_0}{3\eta TE} + K_1\eta + K_2\eta^2$ with
         $K_1 = \frac43EG^2Q$ and $K_2 = \frac13(E-1)^2G^2[(LC_B(C_A^2+C_B^2)+GC_A)^2 + (LC_A(C_A^2+C_B^2)+GC_B)^2]$; for
-        $E \ge 2$ neither is the smaller one throughout. The constants do not depend on $\sigma^2$ or $\eta$, and keep
-        under changes of units. Factors restart at $AB = 0$; the cohort of a round is chosen independently of the
-        round's samples, by any rule, with weights of at least 0 that sum to 1 over it and have mean $p^{(k)}$ given the
-        rounds before. With the printed weights $p^{(k)}$ over a part of the clients, which sum to less than 1, no
+        $E \ge 2$ neither bound is always the smaller one. The constants do not depend on $\sigma^2$ or $\eta$, and the
+        bounds are invariant under changes of units. Factors restart at $AB = 0$; each round's cohort is chosen
+        independently of its samples, by any rule, with weights of at least 0 that sum to 1 over the cohort and have
+        mean $p^{(k)}$ given the earlier rounds. With the printed weights $p^{(k)}$ over a part of the clients, which
+        sum to less than 1, no
         constants work: from the minimum the mean can be 9/64 at $T = 2$ for every $\eta$. If the factors are kept after
         an accumulation, no constants work either, because the mean can be 1. The first holds with $f(\tilde W_1) -
         \mathbb{E}[f(\tilde W_{T+1})]$ for $\Delta_0$ as well, and then no factor below $2E-1$ works as $\eta \to
@@ -286,9 +287,9 @@ KINDS = {"printed": ("averages", "printed weights"), "of mean p": ("averages",),
             "mean $p^{(k)}$ given the rounds before), the factors restart at $AB = 0$ after an accumulation, and "
             "the assumptions have the same constants for all T.",
             {"cohorts": "of mean p"},
-            r"Appendix B writes the averages as sums over all K clients, and restarts so that the loss stays as it is; "
-            "a rate in T needs constants that do not change with T. Rates that are asymptotically equivalent are of "
-            "the same order here.",
+            "Appendix B writes the averages as sums over all K clients, and restarts without changing the loss; a rate "
+            "in T needs constants that do not change with T. Rates that are asymptotically equivalent are of the same "
+            "order here.",
             ({"power": 1.0}, {"power": 0.75}),
         ),
     ),

@@ -255,12 +255,12 @@ def count_trained(context: Context) -> dict[str, Network]:
         ),
     ),
     control=Form(
-        """With rank 96 admitted, all nine ratios are those of ranks 128, 96 and 64 (a k x k convolution to r channels,
+        """If rank 96 is allowed, all nine ratios belong to ranks 128, 96 and 64 (a k x k convolution to r channels,
         then 1 x 1, shortcuts included), if only the factors are counted and the per cents are rounded up.""",
         {"extra": 96.0, "factorisation": "k x k, then 1 x 1", "counted": "factors", "rounding": "up"},
     ),
     correction=Form(
-        """The ratios are those of ranks 128, 96 and 64 in all layers, for a k x k convolution to r channels followed
+        """The ratios belong to ranks 128, 96 and 64 in all layers, for a k x k convolution to r channels followed
         by 1 x 1, shortcuts included, with stem, batch norms and head counted: 43 % (printed 44 %), 33 %, 22 % for
         Fashion-MNIST and 41 %, 31 %, 21 % for CIFAR. The numbers of parameters in v1 Table 1 (4.59M, 3.44M, 2.30M;
         4.63M, 3.49M, 2.35M) follow from the same count. Rank 96 is not among the ranks named.""",
@@ -434,9 +434,9 @@ OVER = ("the model with adapters", "the model without")
     rank 8 and 0.248 % at rank 16.""",
     measure=lambda context: MODELS_OF_FEDLORU,
     correction=Form(
-        """Both shares are those of LLaMA-2-7B (6,738,415,616 parameters), counted over the model with its adapters:
-        8,388,608 of 6,746,804,224 (0.124 %) and 16,777,216 of 6,755,192,832 (0.248 %). That the second is 0.248 %, not
-        0.249 %, shows that the adapters are counted in the denominator.""",
+        """Both shares fit LLaMA-2-7B (6,738,415,616 parameters), counted over the model with its adapters: 8,388,608 of
+        6,746,804,224 (0.124 %) and 16,777,216 of 6,755,192,832 (0.248 %). That the second is 0.248 %, not 0.249 %,
+        shows that the adapters are counted in the denominator.""",
         {"names": ("LLaMA-2-7B",), "over": OVER[:1]},
         mutants=({"names": THREE_BILLION}, {"over": OVER[1:]}, {"rank": 4.0}),
         asks="neither",

@@ -308,7 +308,7 @@ SERIES: Mapping[str, tuple[str, ...]] = {
     says="The experiments use PyTorch 11.4 version and 4 TITAN Xp GPUs.",
     measure=lambda context: SERIES,
     correction=Form(
-        "PyTorch, in a version that is not printed. The number 11.4 is one of CUDA, with which PyTorch is built.",
+        "PyTorch, in a version that is not printed. 11.4 is a version number of CUDA, with which PyTorch is built.",
         {"of": "CUDA"},
         ({"of": "PyTorch"}, {"stated": "11.9"}),
         asks="neither",

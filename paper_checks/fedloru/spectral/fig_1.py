@@ -113,8 +113,8 @@ def estimate_stable_rank(case: Estimate, density: NDArray[np.float64], weights: 
         $p(\sigma_1)$ is the height of the kernel and no count: it depends on width and grid, and only comparisons at
         the same width and grid mean something. The weights that pyHessian returns are not the exact masses: each is the
         squared overlap with a random unit vector. That of $\sigma_1$ has mean $1/R$ and, for an eigenvector with many
-        entries, scatters like $\chi_1^2/R$; since it is the denominator, the weights of many vectors must be averaged
-        before the quotient is taken.""",
+        entries, scatters like $\chi_1^2/R$; since it is the denominator, one must average the weights of many vectors
+        before taking the quotient.""",
         {"weights": "masses"},
         mutants=({"power": 1.0}, {"power": 2.5}, {"factor": 1.1}),
     ),

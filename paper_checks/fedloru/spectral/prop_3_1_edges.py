@@ -132,11 +132,11 @@ def _edge_events(
     ),
     correction=Form(
         r"""Eq. (26) follows from the limiting density; eq. (27) does not, it holds, with what follows, for entries
-        $R^{-1/2}$ times a fixed law of mean 0 and finite fourth moment (Bai and Yin; almost surely where one infinite
-        matrix has them all, else in probability). Independent entries from one law that is $\pm3\sigma$ with
-        probability $R^{-3/2}/9$ and else Gaussian have mean 0, variance $\sigma^2/R$ and the same limiting density,
-        since they differ from a Gaussian matrix in $O(\sqrt{R})$ entries, but $\max(\lambda_1, -\lambda_R) \ge 3\sigma
-        s_N$ with probability tending to 1.""",
+        $R^{-1/2}$ times a fixed law of mean 0 and finite fourth moment (Bai and Yin; almost surely if all matrices are
+        parts of one infinite matrix, otherwise in probability). Independent entries from one law that is $\pm3\sigma$
+        with probability $R^{-3/2}/9$ and else Gaussian have mean 0, variance $\sigma^2/R$ and the same limiting
+        density, since they differ from a Gaussian matrix in $O(\sqrt{R})$ entries, but $\max(\lambda_1, -\lambda_R) \ge
+        3\sigma s_N$ with probability tending to 1.""",
         {"converging": FIXED_LAWS},
         mutants=({"converging": ("rare",)}, {"edge": 2.5}, {"edge": 1.4}, {"share": 0.1}),
     ),

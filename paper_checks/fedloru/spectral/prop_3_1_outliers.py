@@ -133,8 +133,8 @@ def measure_planted(context: Context) -> Planted:
         {"outliers": False, "outlier_of": "H_true"},
     ),
     correction=Form(
-        r"""Eq. (30) holds where the noise has the semicircle as its limit law. For Gaussian noise, and in probability
-        for Wigner matrices as in prop-3.1-dist, the outliers of $H_N$ tend to the $k^{-1}(\theta_j)$ with $|\theta_j| >
+        r"""Eq. (30) holds if the semicircle is the limit law of the noise. For Gaussian noise, and in probability for
+        Wigner matrices as in prop-3.1-dist, the outliers of $H_N$ tend to the $k^{-1}(\theta_j)$ with $|\theta_j| >
         \sigma s_N$, the range of $k$ on $\mathbb{R}\setminus\mathrm{supp}(\mu_N)$. The other $\theta_j$ are outlier
         eigenvalues of $H_{\mathrm{true}}$ (whose limiting density is $\delta_0$) without any such $\lambda$, although
         $\theta_j + \sigma^2s_N^2/\theta_j$ lies outside of the support for $|\theta_j| \ne \sigma s_N$. In the sentence

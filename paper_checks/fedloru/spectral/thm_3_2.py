@@ -527,8 +527,8 @@ def _judge_sizes(instances: Sequence[Instance], most: float, relative: bool) -> 
             r"A negative gap arises only where $|\theta_0|$ is much smaller than the noise: below a fixed share "
             r"of $\sigma s_M$, here a tenth.",
             {"against": "noise at M", "most": 0.1},
-            r"The singular value is called extremely small, and the case is that of $\theta_0^2 \le \sigma^2s_M^2$. "
-            "Every share below 1 fails, for $s_N/s_M$ near enough to 1.",
+            r"The paper calls the singular value extremely small, in the case $\theta_0^2 \le \sigma^2s_M^2$. Every "
+            "share below 1 fails, for $s_N/s_M$ near enough to 1.",
             ({"most": 0.05},),
         ),
         Reading(
@@ -539,7 +539,7 @@ def _judge_sizes(instances: Sequence[Instance], most: float, relative: bool) -> 
             "s_N$. The expressions (36), with finite counts, as many indices at M as at N, and the sets of the "
             r"theorem, have one only for $\theta_0^2 < \sigma^2s_Ms_N$, and there for a single spike.",
             {"against": "noise"},
-            r"The case is that of $\theta_0^2 \le \sigma^2s_M^2$, and is called unlikely since $\sigma^2s_M^2$ is "
+            r"The case is $\theta_0^2 \le \sigma^2s_M^2$, which the paper calls unlikely because $\sigma^2s_M^2$ is "
             "small.",
             (
                 {"possible": ("above",)},

@@ -58,10 +58,10 @@ def _judge_ratio(data: dict[str, Ranks], part: str, bulk: float) -> Evidence:
     ),
     correction=Form(
         r"""For Gaussian noise, and in probability for Wigner matrices as in prop-3.1-dist, the numerator of the stable
-        rank is $\|H_N\|_F^2 = \sigma^2s_N^2R\,(1 + o(1))$, against which $\sum_j\theta_j^2$ stays as it is. $N_u$ and
-        $N_l$ are not finite: every fixed $i > p$ counts in $N_u$, and counted from below every fixed $i \ge q$ in $N_l$
-        (eq. 29), while the indices that make up the norm lie inside the bulk, with the mean square $\sigma^2s_N^2$ of
-        the semicircle and not $U_N^2 = 4\sigma^2s_N^2$.""",
+        rank is $\|H_N\|_F^2 = \sigma^2s_N^2R\,(1 + o(1))$, but $\sum_j\theta_j^2$ does not grow. $N_u$ and $N_l$ are
+        not finite: every fixed $i > p$ counts in $N_u$, and counted from below every fixed $i \ge q$ in $N_l$ (eq. 29),
+        while the indices that make up the norm lie inside the bulk, with the mean square $\sigma^2s_N^2$ of the
+        semicircle and not $U_N^2 = 4\sigma^2s_N^2$.""",
         {"bulk": 1.0},
         mutants=({"bulk": 0.0}, {"bulk": 1.05}, {"bulk": 0.95}),
     ),

@@ -51,8 +51,8 @@ def _sets(instance: Instance, reading: SetReading) -> tuple[frozenset[int], froz
         r"""$\mathcal{P}_M \subseteq \mathcal{P}_N$ and $\mathcal{Q}_M \subseteq \mathcal{Q}_N$ for the eigenvalues that
         leave the bulk, $\mathcal{P}_N = \{i \le p : \theta_i > \sigma s_N\}$ and $\mathcal{Q}_N$ likewise; the larger
         set has in addition exactly the spikes with $\sigma s_N < |\theta_i| \le \sigma s_M$. By the condition
-        $g_N^{-1}(\theta_i) > U_N$ alone either set holds every spike but one at its own threshold: they are equal
-        unless a spike is at one, and the printed inclusion fails exactly for $|\theta_i| = \sigma s_M$.""",
+        $g_N^{-1}(\theta_i) > U_N$ alone, either set contains every spike except one at its own threshold: they are
+        equal unless a spike is at one, and the printed inclusion fails exactly for $|\theta_i| = \sigma s_M$.""",
         {"reverse": True, "readings": ("limit",), "assumption": False, "by_condition": "M"},
         mutants=(
             {"reverse": False},

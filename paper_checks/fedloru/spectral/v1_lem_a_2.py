@@ -143,8 +143,8 @@ def moment_of_sum(power: int, own: Moments, added: Moments, convolution: str, we
         {"most": 3},
     ),
     correction=Form(
-        r"""The same for X whose law is invariant under rotations, and D deterministic or independent of X. (Where the
-        rank of D stays bounded any X will do, by interlacing: $\mu_{X + D} = \mu_X$.)""",
+        r"""The same for X whose law is invariant under rotations, and D deterministic or independent of X. (If the rank
+        of D stays bounded, any X works, by interlacing: $\mu_{X + D} = \mu_X$.)""",
         {"aligned": False},
         mutants=({"convolution": "classical"}, {"convolution": "moments"}, {"weight": 1.75}),
     ),

@@ -68,8 +68,8 @@ def draw_instances(context: Context) -> list[Instance]:
     g_N^{-1}(\theta_{p+q-b_N+1})$, and likewise for M: $a_N > a_M$ and $b_N < b_M$.""",
     measure=draw_instances,
     control=Form(
-        r"""For the semicircle and the eigenvalues that leave the bulk: $a_N > a_M$ where a positive spike has $\sigma
-        s_N < \theta_j < \sigma s_M$.""",
+        r"""For the semicircle and the eigenvalues that leave the bulk: $a_N > a_M$ if a positive spike has $\sigma s_N
+        < \theta_j < \sigma s_M$.""",
         {"between_only": True},
     ),
     correction=Form(
@@ -382,8 +382,8 @@ def _bracket_in_full(power: int) -> tuple[Fact, ...]:
     ),
     control=Form("The bracket, by the ratio of the edges.", {"lines": ("bracket",)}),
     correction=Form(
-        r"""The prefactor is $p + \alpha - a_N$, the number of terms, for all of them are equal. For the semicircle of
-        variance $\sigma^2$ the bracket is positive for $\theta_1 > \sigma s(M)$, s(M) > s(N). Therefore $S_3 \ge 0$,
+        r"""The prefactor is $p + \alpha - a_N$, the number of terms, because all of them are equal. For the semicircle
+        of variance $\sigma^2$ the bracket is positive for $\theta_1 > \sigma s(M)$, s(M) > s(N). Therefore $S_3 \ge 0$,
         with equality only if there are no terms.""",
         {"offset": 0, "sign": 1},
         mutants=({"offset": 1}, {"offset": -1}, {"sign": -1}, {"power": 1}),
