@@ -99,7 +99,7 @@ def claim_B3_just(factor: Fraction = Fraction(1), steps: tuple[int, ...] = (1, 2
 
     Norms here are plain Frobenius norms, along every run, and we do not assume (A.3), which is to be justified. An
     average does not add to the sum of the norms. One weight with slope -G attains it in every step, from any A and B. A
-    Gaussian has no largest value, so no bound holds for all cycles that start from one.
+    Gaussian is unbounded, so no bound holds for all cycles that start from one.
     """
     step = (a + eta * G * b) + (b + eta * G * a)
     require(non_negative(factor * (1 + eta * G) * (a + b) - step), "one step")

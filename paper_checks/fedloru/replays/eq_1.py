@@ -69,10 +69,10 @@ def one_matrix(values: Values) -> Violation:
 def eq_1(power: int = 1) -> str:
     r"""For all N and M: two means of independent terms, where only terms of the same data point are correlated.
 
-    The noises have mean 0, since the Hessians have the mean $H_{\mathrm{true}}$ (def-risk). Of the pairs of a term of
-    one mean and a term of the other only those that come from the same data point have a covariance, V. $\epsilon_N$
-    with itself has N such pairs over $N^2$, which is $V/N$; $\epsilon_M$, whose M points are also independent, has
-    $V/M$. Between $\epsilon_M$ and $\epsilon_N$ there are M over $NM$, which is $V/N$ again and not 0.
+    The noises have mean 0, since the Hessians have the mean $H_{\mathrm{true}}$ (def-risk). A term of one mean and a
+    term of the other have the covariance V if they come from the same data point, and 0 otherwise. $\epsilon_N$ with
+    itself has N such pairs over $N^2$, which is $V/N$; $\epsilon_M$, whose M points are also independent, has $V/M$.
+    Between $\epsilon_M$ and $\epsilon_N$ there are M over $NM$, which is $V/N$ again and not 0.
 
     The model as printed: with the loss $\frac12\omega^T(H_{\mathrm{true}} + cG)\omega$ of a data point G, whose
     elements on and above the diagonal are independent Gaussian ones of mean 0 and variance $\sigma^2/R$, $\epsilon_N$

@@ -68,9 +68,9 @@ def limit_of_atoms(stays: Fraction) -> tuple[Fraction, Fraction]:
 def vaguely(sign: int = 1) -> str:
     r"""Integrals against $\mu_n$ converge on a dense span, hence on all continuous functions that vanish at infinity.
 
-    They are functionals of norm at most 1, so a limit on a dense set is one everywhere. It is positive, and by
-    the theorem of Riesz an integral against a unique measure $\mu \ge 0$ with $\mu(\mathbb{R}) \le 1$, for which
-    $g_\mu = g$. Another measure with the same transform has the same integrals on the span, and is $\mu$.
+    They are functionals of norm at most 1, so a limit on a dense set is one everywhere. It is positive, and by the
+    theorem of Riesz an integral against a unique measure $\mu \ge 0$ with $\mu(\mathbb{R}) \le 1$, for which $g_\mu =
+    g$. Another measure with the same transform has the same integrals on the span, so it equals $\mu$.
     """
     mass, _ = limit_of_atoms(Fraction(1, 2))
     require(products_of_kernels(), "products of the functions")

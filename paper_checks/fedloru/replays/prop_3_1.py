@@ -123,8 +123,8 @@ def prop_3_1(
 ) -> str:
     r"""Gaussian noise: the eigenvalues off the support from a small determinant, the others at the edge.
 
-    No eigenvalue stays off $[L, U]$ but those that tend to zeros of the determinant. A further $\lambda_i$, $i \le p$,
-    is at least $\lambda_{i+q}(\epsilon_N) \to U$ by Weyl's inequality, and tends to U.
+    Only eigenvalues that tend to zeros of the determinant stay outside $[L, U]$. A further $\lambda_i$, $i \le p$, is
+    at least $\lambda_{i+q}(\epsilon_N) \to U$ by Weyl's inequality, and tends to U.
     """
     printed = theta + coefficient * sigma**2 * s**s_power / theta
     z = theta + n**2 / theta

@@ -17,10 +17,10 @@ from paper_checks.replay import proof, require
 def def_omega(offset: Fraction = Fraction(0), sign: int = 1) -> str:
     r"""For every k, R and spectrum, and every loss with a non-zero mean slope m at some constant prediction c.
 
-    At $\omega = 0$ the model $c + \frac1{2m}\sum_{i \le k}\theta_i\omega_i^2$ of $R \ge k$ weights has no slope, so
-    its true Hessian is m times its own, $\mathrm{diag}(\theta_1, \ldots, \theta_k, 0, \ldots, 0)$. With less than
-    k weights there are less than k eigenvalues. So $\bar R = k = p + q$. Under a loss that ignores the prediction every
-    set is empty, and $\bar R$ does not exist.
+    At $\omega = 0$ the model $c + \frac1{2m}\sum_{i \le k}\theta_i\omega_i^2$ of $R \ge k$ weights has no slope, so its
+    true Hessian is m times the Hessian of the model, $\mathrm{diag}(\theta_1, \ldots, \theta_k, 0, \ldots, 0)$. With
+    less than k weights there are less than k eigenvalues. So $\bar R = k = p + q$. Under a loss that ignores the
+    prediction every set is empty, and $\bar R$ does not exist.
     """
     w, v, t, u, m, a = sympy.symbols("w v t u m a")
     step = (t * w**2 + u * v**2) / (2 * m)

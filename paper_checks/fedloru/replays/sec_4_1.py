@@ -71,7 +71,7 @@ def eq_WT(
     r"""By induction over the rounds: W changes where $\tau$ divides t, and then by $\alpha A_tB_t$.
 
     Neither the local steps, nor the averages, nor a restart write to W. Between two accumulations the clients train $W
-    + \alpha AB$, so $\alpha A_TB_T$ is left next to W unless $\tau$ divides T and the factors restart with $AB =
+    + \alpha AB$, so $\alpha A_TB_T$ remains to be added to W unless $\tau$ divides T and the factors restart with $AB =
     0$.
     """
     A, B = sympy.symbols("A B", commutative=False)

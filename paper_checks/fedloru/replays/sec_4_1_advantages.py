@@ -121,9 +121,9 @@ def claim_rank_growth(per: Fraction = Fraction(1), fewer: int = 0, sizes: Sequen
     $ab \le 1$, $a^2 + b^2 \le \sqrt5$. With $\eta = \frac13$ a step adds less than x, and x stays positive: each place
     that had its turn is positive from then on.
 
-    The set is one of coefficients: losses that few data determine may lie in it for all data. A gradient of
-    $\frac12|Wx - y|^2$ has multiples of x as its rows, and so have then B, from B = 0, the averages, and $W_T - W_0$:
-    with S samples x in all clients together the rank is at most S.
+    The exceptional set consists of coefficients; losses that few data determine may lie in it for all data. A gradient
+    of $\frac12|Wx - y|^2$ has multiples of x as its rows, and so have then B, from B = 0, the averages, and $W_T -
+    W_0$: with S samples x in all clients together the rank is at most S.
 
     Where A is kept and a cycle is one step, B = 0 makes the gradient in A vanish: A never changes, every $AB$ has its
     columns in the span of A, and the rank is at most r; the example with A of the first r places has r.

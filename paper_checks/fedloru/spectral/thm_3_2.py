@@ -1,4 +1,4 @@
-"""Theorem 3.2: the stable ranks of a client's and the global Hessian, and how they grow apart."""
+"""Theorem 3.2: the stable ranks of a client's Hessian and of the global one, and how their difference grows."""
 
 from __future__ import annotations
 

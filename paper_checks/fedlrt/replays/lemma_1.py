@@ -42,8 +42,8 @@ def claim_gu_gv(beyond_tangent: Fraction = Fraction(0)) -> str:
 def lemma_1(corner: Fraction = Fraction(1), ranks: Sequence[int] = (1, 2, 3)) -> str:
     r"""$\tilde U = [U|\bar U]$ is orthonormal (eq. (22)), so $\tilde U^\top U$ is the identity above zeros.
 
-    Then $\tilde U^\top USV^\top\tilde V$ is S between two such matrices, the corner of zeros. The machine does the
-    product for some ranks; every entry outside the corner has a factor zero for any rank.
+    Then $\tilde U^\top USV^\top\tilde V$ is S between two such matrices, the corner of zeros. The program computes the
+    product for some ranks. For any rank, every entry outside the corner has a factor zero.
     """
     require(len(ranks) > 0, "no ranks")
     for r in ranks:
@@ -101,7 +101,7 @@ def eq_22(
 
     Here $G_2 = QR_2$ is a QR decomposition of the n - r lower rows, with r orthonormal columns in Q, which exist for
     $2r \le n$ and any rank of $G_2$. Then $[U|\bar U]R = [U|G_U]$ with R the upper triangle of I, $G_1$ and $R_2$,
-    which is a QR decomposition that leaves U as it is, and $\bar U^\top U = 0$. Any other one begins with columns $Q_1$
+    which is a QR decomposition that does not change U, and $\bar U^\top U = 0$. Any other one begins with columns $Q_1$
     such that $U = Q_1R_{11}$, where $R_{11} = Q_1^\top U$ is triangular and orthogonal, hence diagonal with entries 1
     and -1: a library can choose signs of the columns of U, and no more.
     """

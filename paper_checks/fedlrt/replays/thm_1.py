@@ -71,8 +71,9 @@ def thm_6_recursion(
     r"""The step of (26), the triangle inequality, Lemma 3, $\tilde S_c = \tilde S$ and $\lambda L \le \frac1{s_*}$.
 
     With a, d and G for the norms of $\tilde S_c^s - \tilde S_c$, of the change of the client's gradient and of the mean
-    one: the square of the sum of norms minus the square of the norm of the sum is made of Cauchy and Schwarz's rests;
-    then $d = a - h$ with $h \ge 0$ by Lemma 3, and $\lambda = \frac1{s_*} - f$ with $f \ge 0$.
+    one: the square of the sum of norms minus the square of the norm of the sum consists of the remainders in the
+    inequality of Cauchy and Schwarz; then $d = a - h$ with $h \ge 0$ by Lemma 3, and $\lambda = \frac1{s_*} - f$ with
+    $f \ge 0$.
     """
     G, f, *rests = sympy.symbols("G f f_1:4", positive=True)
     chain_rule()

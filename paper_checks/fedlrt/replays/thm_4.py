@@ -410,8 +410,8 @@ def thm_11_hat_second_as_printed(values: Values) -> Violation:
 def thm_11_combine(loss: Fraction = Fraction(2), half: Fraction = Fraction(1, 2)) -> str:
     r"""With L = 1, $\|U^\top FV\|^2 = (1 - \delta^2)G + f$ and $1 - 12x = h \ge 0$ right minus left side is $xhf$.
 
-    $G = \|\tilde U^\top F\tilde V\|^2$, and f is what the block has above its least share of it; all three factors are
-    non-negative.
+    $G = \|\tilde U^\top F\tilde V\|^2$, and f is the excess of the block over its smallest share of G; all three
+    factors are non-negative.
     """
     delta = sympy.Symbol("delta", positive=True)
     block = (1 - delta**2) * G + f

@@ -62,9 +62,9 @@ def thm_7(first: Fraction = ONE, drift: Fraction = ONE, square: Fraction = ONE) 
 
     Let g be the mean gradient at the start and, for a client at a step, e how far it is from the start and D the change
     of its gradient since then: $|D| \le |e|$, as L = 1. Let t be 1 if all constants are 1, and $1 - s_*\lambda$ if the
-    first and the last are one half, so $|t| \le 1$. Then right minus left side is made of $|e||g| + t\langle g,
-    D\rangle$ and $|e|^2 - |D|^2$ for the clients and steps, of the smoothness of the mean between start and end, and of
-    a quadratic form in g and all D that is positive semidefinite.
+    first and the last are one half, so $|t| \le 1$. Then the right side minus the left side is a sum of $|e||g| +
+    t\langle g, D\rangle$ and $|e|^2 - |D|^2$ for the clients and steps, of the smoothness of the mean between start and
+    end, and of a quadratic form in g and all D that is positive semidefinite.
     """
     printed, half = (first, drift, square), (Fraction(1, 2), ONE, Fraction(1, 2))
     every = rounds(WHOLES)

@@ -151,8 +151,8 @@ def eq_110(linear: Fraction = Fraction(1), sign: int = 1, minimisers: Fraction =
     r"""$a^\top(a\bar b^\top - a^*b^{*\top})\bar b = (\bar b - g)^\top\bar b = (\bar b - g)^\top g + \|\bar b - g\|^2$.
 
     (111) splits $\bar b$ into g and $\bar b - g$. (113) is the inequality of Cauchy and Schwarz with $\|g\| \le
-    \|b^*\|$, (114) the event, (115) $\delta^t \le 1$. The probability of
-    the event is that of [Lemma A.9 as corrected](rolora--lem-A.9.md).
+    \|b^*\|$, (114) the event, (115) $\delta^t \le 1$. The event has the probability in the corrected [Lemma
+    A.9](rolora--lem-A.9.md).
     """
     slope_on_the_event(linear, sign)
     normal_quotient()

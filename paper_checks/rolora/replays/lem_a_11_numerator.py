@@ -149,8 +149,8 @@ def eq_92_as_printed(values: Values) -> Violation:
 def eq_92(share: Fraction = Fraction(1), power: Fraction = Fraction(2), minimisers: Fraction = Fraction(20)) -> str:
     r"""The triangle inequality twice, $\|g\| = |c|\|b^*\|$, and the event.
 
-    $\|(I_d - aa^\top)a^*\|^2 = 1 - 2c^2 + c^2$, so $|c| = \sqrt{1 - (\delta^t)^2}$. The probability
-    of the event is that of [Lemma A.9 as corrected](rolora--lem-A.9.md).
+    $\|(I_d - aa^\top)a^*\|^2 = 1 - 2c^2 + c^2$, so $|c| = \sqrt{1 - (\delta^t)^2}$. The event has the probability in
+    the corrected [Lemma A.9](rolora--lem-A.9.md).
     """
     c, gap = sympy.symbols("c gap", nonnegative=True)
     delta = sympy.Symbol("delta", positive=True)
@@ -185,8 +185,8 @@ def eq_96(less: Fraction = Fraction(1), bound: Fraction = Fraction(1), minimiser
 
     The root: $(\epsilon')^2x \le 1 - x$, as $D^2x \le (1 - x)^2x \le \frac14(1 - x)$ and $k \le 32$. (97) to (98):
     $2\delta^t\sqrt{1 - (\delta^t)^2} \le 1$. (98) to (99): $x \le (\delta^0)^2$ and a square. Squares keep the order of
-    (95) because its right side is not negative. The probability of the event is that of [Lemma A.9 as
-    corrected](rolora--lem-A.9.md).
+    (95) because its right side is not negative. The event has the probability in the corrected [Lemma
+    A.9](rolora--lem-A.9.md).
     """
     x, y, D, more = sympy.symbols("x y D more", nonnegative=True)
     quarter = sympy.Rational(1, 4) - x * (1 - x) - (x - sympy.Rational(1, 2)) ** 2

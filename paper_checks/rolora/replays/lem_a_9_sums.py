@@ -69,7 +69,7 @@ def eq_26(c3: str = "0.3774") -> str:
     - g^2 = g$: $\frac12\log(1 - g^2\epsilon^2) \ge \frac12\epsilon^2\log(1 - g^2)$ by concavity in $\epsilon^2$, so
     the exponent is at least $\epsilon^2(g + \frac12\log g)$ for $\epsilon \le 1$. For w at an angle to b* the sum
     is shorter. By Cramer's theorem the largest exponent is the rate, and as $\epsilon \to 1$ it tends to that at
-    $\lambda = g$, so no larger $c_3$ will do.
+    $\lambda = g$, so no larger $c_3$ works.
     """
     tail_of_products(c3)
     return "Chernoff's bound for products of normal variables"

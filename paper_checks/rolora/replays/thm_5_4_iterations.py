@@ -63,8 +63,8 @@ eq_167_as_printed = replay("rolora/eq-167")(one_iteration)
 def eq_168(root_log: Fraction = Fraction(2), power: Fraction = Fraction(2)) -> str:
     r"""Division by $\delta^0 > 0$, and the logarithm, which is increasing, of both sides.
 
-    $y = c(1 - (\delta^0)^2)$ lies in (0, 1), so both sides of (169) are positive; and $\log(1 - y) < 0$ turns the
-    inequality round where (170) is divided by it.
+    $y = c(1 - (\delta^0)^2)$ lies in (0, 1), so both sides of (169) are positive; and dividing (170) by $\log(1 - y) <
+    0$ reverses the inequality.
     """
     bounds_of_logarithms()
     rate = c * (1 - delta**2)

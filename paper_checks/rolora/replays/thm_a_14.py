@@ -68,7 +68,7 @@ def thm_A_14(
     The sine never grows, so Lemma A.16 applies at every iteration: $\delta_T \le \delta_0(1 - y)^T$ with $y = 2s(1
     - \delta_0^2)$, and $(1 - y)^T \le e^{-yT} \le \epsilon/\delta_0$. The logarithm of the tangent falls in every
     iteration by at least $2s/(1 - s + 2s\delta_0^2)$, so after as many as stated the tangent is at most the
-    tangent of $\epsilon$. For short steps and $\epsilon$ near $\delta_0$ no constant above 2 will do. The second
+    tangent of $\epsilon$. For short steps and $\epsilon$ near $\delta_0$ no constant above 2 works. The second
     inequality of the theorem is $\|\bar b^*\|$ times the first (eq. (293)).
     """
     at_least(2, factor=factor, lead=lead)

@@ -4,7 +4,7 @@ $H_N = V\Theta V^T + \epsilon_N$ with (W), (B), (I) as for the limits of eigenva
 the i-th spike, $|\theta_i| > n$, and w to an eigenvalue of the bulk; $\phi_i^2 = 1 - n^2/\theta_i^2$. Clients draw
 their noise independently. Where rotations are used the noise has twice the variance on the diagonal, which makes its
 law invariant. With one variance for all entries nothing changes in the limit for $u_i$, whose eigenvalue is isolated;
-for w only what is proved without rotations applies to it.
+for w only the parts that are proved without rotations apply to it.
 """
 
 from __future__ import annotations
