@@ -1,6 +1,6 @@
 r"""The update $\alpha AB$ of a layer's weight: its factors, their initial values, and the resulting weights.
 
-For a weight that is read as a matrix ``(m, n)``, A is ``(m, r)`` and B is ``(r, n)``, so that our A is PEFT's B. If A
+For a weight that is read as a matrix ``(m, n)``, A is ``(m, r)`` and B is ``(r, n)``, so our A is PEFT's B. If A
 is placed at the inputs, A is ``(n, r)``, B is ``(r, m)`` and the update is the transposed product. Weights that are not
 factorised (norms, biases, a stem, a head) are the `rest`: trained and averaged with the factors, or frozen.
 """

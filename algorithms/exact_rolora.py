@@ -33,7 +33,7 @@ class ExactRoLoRA:
         r"""Return the initial state: $a^0$, the first left singular vector of the initial weights, and b = 0.
 
         Raises:
-            FederationError: An initial matrix is zero and so has no direction.
+            FederationError: An initial matrix is zero, so its direction is not defined.
         """
         for name, W in w.items():
             if W.ndim != 2 or not bool(W.any()):

@@ -3,7 +3,7 @@ r"""Fed-SB (Singhal et al., 2025): LoRA-SB in a federation; only the matrix R of
 A and B are frozen, and R is ``(r, r)``, so the average of R is the average of the products. Before the first round,
 every client sends the gradient of its loss at $W_0$ once. The first step of full training with AdamW is
 $-\eta\,\mathrm{sgn}(G) = U\Sigma V^T$ with the mean gradient G. A and B are the first r columns of U and rows of $V^T$,
-and $R = \Sigma_r/\alpha$, so that the model starts with the best approximation of that step. The released code
+and $R = \Sigma_r/\alpha$, so the model starts with the best approximation of that step. The released code
 estimates G from a few samples of all clients together, and we take all samples. For $\eta$ it takes the rate of the
 first step of a warm-up. The start in a federation follows that code and LoRA-SB, because we have not read the paper's
 text on it.

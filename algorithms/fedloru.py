@@ -1,7 +1,7 @@
 r"""FedLoRU, Algorithm 1: low-rank updates that accumulate.
 
 The model is $W + \alpha AB$. Every $\tau$ rounds, each client adds the averaged $\alpha AB$ to its W, and the factors
-restart. The listing of Algorithm 1 omits the restart, so that the same product counts twice. The paper's Appendix B
+restart. The listing of Algorithm 1 omits the restart, so the same product counts twice. The paper's Appendix B
 restarts with AB = 0, and its Appendix D.2 offers the initial factors of LoRA (`random`, the default here) or continuing
 with the current factors (`momentum`, the listing). Our third option, `keep A`, sets B to zero and keeps A, which also
 leaves the function unchanged. Weights that are not factorised are trained and averaged with the factors and never

@@ -1,7 +1,7 @@
 r"""FedSA-LoRA (Guo et al., 2025): both factors are trained, A is averaged, and every client keeps its own B.
 
 The model of client k is $W_0 + \alpha AB_k$. The paper's A acts at the inputs of a layer, as ours does with `a_at`
-`inputs`. In the released code the classifier, which is trained too, also stays with its client. The server has no B, so
+`inputs`. In the released code the classifier is also trained and also stays with its client. The server has no B, so
 its own model is that of a client that has not trained yet, and only the clients' models tell how far training is.
 """
 
@@ -18,7 +18,7 @@ from algorithms.tree import Tree
 
 
 class SharedA(NamedTuple):
-    """The averaged factors, and the other weights if they are averaged too."""
+    """The averaged factors, and the other weights if these are also averaged."""
 
     A: Tree
     rest: Tree

@@ -1,4 +1,4 @@
-"""FFA-LoRA (Sun et al., 2024): A is frozen at its initial value; B is trained, so that its average is exact."""
+"""FFA-LoRA (Sun et al., 2024): A is frozen at its initial value; B is trained, so its average is exact."""
 
 from __future__ import annotations
 

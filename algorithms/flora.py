@@ -1,7 +1,7 @@
 r"""FLoRA (Wang et al., NeurIPS 2024): the server stacks the clients' factors, and every client merges the stack.
 
 The mean of products is one product of stacked factors,
-$\sum_k s_kA_kB_k = [s_1A_1\ \cdots\ s_KA_K]\,[B_1;\ \cdots;\ B_K]$, so that it is exact and ranks may differ between
+$\sum_k s_kA_kB_k = [s_1A_1\ \cdots\ s_KA_K]\,[B_1;\ \cdots;\ B_K]$, so it is exact and ranks may differ between
 clients. Every client adds it to its weights and draws new factors with AB = 0. As in the released code, each client
 draws an A of its own, and the shares multiply one of the two factors.
 """

@@ -1,7 +1,7 @@
 r"""FRLoRA (Yan et al., 2025): every round adds the averaged change of the factors to the weights of all clients.
 
 The factors start every round at $A_0, B_0$, the principal singular triplets of the pretrained weights with the square
-root of the singular values in each factor, so that $\alpha A_0B_0$ is the best approximation of $W_0$ of their rank.
+root of the singular values in each factor, so $\alpha A_0B_0$ is the best approximation of $W_0$ of their rank.
 The model before the round is $\bar W + \alpha A_0B_0$ with $\bar W = W_0 - \alpha A_0B_0$ at first. After the round,
 everybody adds $\alpha(AB - A_0B_0)$ with the averaged A and B. Accumulated changes have a higher rank than the factors.
 The released code gives all clients the same weight. Where a weight has a lower rank than the factors, their remaining

@@ -2,10 +2,10 @@ r"""HetLoRA (Cho et al., EMNLP 2024): factors of different ranks are padded with
 
 Each client receives the first columns of A and rows of B. Its loss has the penalty $\lambda\|A_{tail}\|\|B_{tail}\|$ on
 those from $\lfloor\gamma r_k\rfloor$ on. If training has reduced this product of norms, the client cuts the tail off
-before it sends its factors, and its rank stays lower. It reports this decision first, as one number, so that the server
+before it sends its factors, and its rank stays lower. It reports this decision first, as one number, so the server
 knows the form of what follows. The server pads the factors with zeros and weights a client by
 $\|A_kB_k\|_F$, the norm of the singular values of its update. The paper writes one weight matrix. With several layers,
-we sum the penalties and take the norm of the whole update, so that a client has one rank and one weight. The defaults
+we sum the penalties and take the norm of the whole update, so a client has one rank and one weight. The defaults
 of decay and penalty are those of a public implementation by others. Weights that are not factorised are averaged by the
 clients' shares.
 """

@@ -4,7 +4,7 @@
 r channels, followed by a 1 x 1 convolution (PEFT, FedLoRU). "1 x k, k x 1" reads it as ``(out k, in k)``, with rows by
 output channel and height and columns by input channel and width: a product is a convolution along the width, followed
 by one along the height (FedHM). Equal ranks mean different numbers of parameters. loralib's matrix has the shape of the
-second reading, but it cuts the kernel's memory into rows, so that no pair of convolutions computes the product.
+second reading, but it cuts the kernel's memory into rows, so no pair of convolutions computes the product.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class LoRAFair(LoRA):
         r"""Return $\bar B + \Delta B$ of one layer; without a correction if a product is 0 and has no angle.
 
         With $M = \bar A^TP$ and $G = \bar A^T\bar A$, the cosine of $\bar AC$ and $P$ is
-        $\langle M, C\rangle / (\|P\|\sqrt{\langle C, GC\rangle})$, so that steps take no product of the layer's size.
+        $\langle M, C\rangle / (\|P\|\sqrt{\langle C, GC\rangle})$, so steps take no product of the layer's size.
         """
         left, start, target = wide(A), wide(B), wide(product)
         M, G, size = left.mT @ target, left.mT @ left, torch.linalg.vector_norm(target)

@@ -1,7 +1,7 @@
 """Functional optimisers: a step maps parameters, gradient and state to new parameters and a new state.
 
 They compute the same as `SGD`, `Adam` and `AdamW` of `torch.optim`, for parameters of any structure. A state contains
-only tensors, so that it can be kept, sent, stored and stacked like parameters. All tensors are processed in one call of
+only tensors, so it can be kept, sent, stored and stacked like parameters. All tensors are processed in one call of
 `torch._foreach`, except within `torch.func` and where a step is itself differentiated.
 """
 
@@ -51,7 +51,7 @@ class Moments(NamedTuple):
 
 
 def count_singly(state: Any, count: int) -> Any:
-    """Return a state that counts the steps of each parameter, so that a step can leave some of them out.
+    """Return a state that counts the steps of each parameter, so a step can leave some of them out.
 
     Args:
         state: State of an optimiser for a list of tensors.

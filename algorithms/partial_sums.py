@@ -73,7 +73,7 @@ def _sum_of(message: Any, kinds: Sequence[torch.dtype]) -> Sum:
 def fold(exchange: Exchange, replies: Iterable[Reply], shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
     r"""Return $\sum_k s_k\,\mathrm{then}(u_k)$ in the order of the cohort, holding one upload at a time.
 
-    The sum is formed from partial sums of fixed groups of clients, so that several processes get the same bits.
+    The sum is formed from partial sums of fixed groups of clients, so several processes get the same bits.
 
     Args:
         exchange: The exchange.

@@ -45,7 +45,7 @@ class PersonalFedLoRA:
 
     def __post_init__(self) -> None:
         if self.adapter.rest == "frozen":
-            raise FederationError("pFedLoRA trains all global weights, so that no rest is frozen; leave rest out")
+            raise FederationError("pFedLoRA trains all global weights, so no rest is frozen; leave rest out")
         if self.jointly:
             self.together()
 

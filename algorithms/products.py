@@ -2,7 +2,7 @@
 
 A product implements `__torch_function__`: linear maps, convolutions, embeddings and multi-head attention apply one
 factor after the other and never form the product. All other functions, and Python's operators, get the product as a
-tensor, so that any module computes the correct result.
+tensor, so any module computes the correct result.
 """
 
 from __future__ import annotations

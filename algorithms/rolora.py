@@ -1,8 +1,8 @@
-r"""RoLoRA, Algorithm 1: train B with A frozen, then A with B frozen, so that both averages are exact.
+r"""RoLoRA, Algorithm 1: train B with A frozen, then A with B frozen, so both averages are exact.
 
 One iteration is two communication rounds and twice the local steps of FedLoRA's round.
 
-In the paper all clients take part, so that every mean goes to all, and each half starts from what the other half
+In the paper all clients take part, so every mean goes to all, and each half starts from what the other half
 broadcast. If only some take part, a client may have missed rounds. The cohort then receives A and B with the first
 half, and the new B with the second, and nobody else receives anything.
 """

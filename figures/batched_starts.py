@@ -29,7 +29,7 @@ Follow = Callable[[int, list[int], Tensor, int], Sequence[bool]]
 
 @dataclass(frozen=True)
 class KeepAll(Truncation):
-    """A truncation that keeps every singular value, so that each start can be truncated separately."""
+    """A truncation that keeps every singular value, so each start can be truncated separately."""
 
     def rank(self, sigma: Tensor) -> int:
         """Return as many as there are."""

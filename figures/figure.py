@@ -64,7 +64,7 @@ class Settings:
             raise FigureError(f"the seed must be a whole number of at least 0, got {self.seed!r}")
 
     def rng(self, *purpose: object) -> np.random.Generator:
-        """Return the random stream of a purpose, so that one part of a figure does not change the others."""
+        """Return the random stream of a purpose, so one part of a figure does not change the others."""
         digest = hashlib.sha256("\n".join(map(str, purpose)).encode()).digest()
         words = [int.from_bytes(digest[start : start + 4], "big") for start in range(0, 16, 4)]
         return np.random.default_rng([self.seed, *words])

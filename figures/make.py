@@ -218,7 +218,7 @@ def _adopt(written: FolderRecord, paths: Mapping[str, Path]) -> None:
 def _run_folder(out: Path, name: str, sources: str, from_nothing: bool) -> Iterator[Path]:
     """Yield the folder of training runs for a figure.
 
-    Runs from scratch have their own folder until all are done, so that interrupted runs resume with the same sources.
+    Runs from scratch have their own folder until all are done, so interrupted runs resume with the same sources.
     Then they replace older ones.
     """
     store = out / "runs"

@@ -1,4 +1,4 @@
-"""Parts of a figure's numbers, saved as they are computed, so that interrupted work resumes where it stopped."""
+"""Parts of a figure's numbers, saved as they are computed, so interrupted work resumes where it stopped."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def draw_matrix(
         words: Labels of the properties, by column; columns that are not named are left out.
         rows: Whether to print the readings.
         wide: Whether the properties are written horizontally above, or vertically below.
-        unreached: Bool, with some of the columns: where the rounds do not reach what a property is about, so that
+        unreached: Bool, with some of the columns: where the rounds do not reach what a property is about, so
             it is neither true nor false; default: nowhere.
     """
     cells = table[list(words)].to_numpy(dtype=bool)

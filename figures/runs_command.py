@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 BARS = "_.:-=+*#%@"
 """Signs from the smallest to the largest value of a curve."""
 TRAININGS = {"rolora": 2, "pfedlora-1": 2, "pfedlora-2": 2, "pfedloru": 2}
-"""How many times a client trains in a round, where that is not once; listed here, so that torch is not needed."""
+"""How many times a client trains in a round, where that is not once; listed here, so torch is not needed."""
 ACTIONS = {
     "list": (),
     "show": (),

@@ -1,4 +1,4 @@
-"""A limit on torch's threads, so that other processes do not slow it down."""
+"""A limit on torch's threads, so other processes do not slow it down."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Claims, evidence about them, and how a claim is declared with its check.
 
 A claim measures once and is judged many times: every printed constant, sign, power and index is a keyword default of
-its judge, so that the printed form, the mutants, the correction, the control and the search for the smallest change
+its judge, so the printed form, the mutants, the correction, the control and the search for the smallest change
 that the check would notice share one measurement.
 """
 

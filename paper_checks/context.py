@@ -24,7 +24,7 @@ class Context:
     """Seed, budget and claim of one measurement.
 
     Attributes:
-        claim_id: names the random streams, so that adding a claim changes no other.
+        claim_id: names the random streams, so adding a claim changes no other.
         seed: root seed of the run.
         budget: changes sample sizes and scope, never tolerances.
     """

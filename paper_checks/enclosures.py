@@ -1,6 +1,6 @@
 """Roots, logarithms and exponentials between two fractions, by the correctly rounded functions of ``decimal``.
 
-Replays use it where a side is irrational, so that their error bounds are rigorous and need the standard library alone.
+Replays use it where a side is irrational, so their error bounds are rigorous and need the standard library alone.
 """
 
 from __future__ import annotations

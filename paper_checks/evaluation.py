@@ -67,7 +67,7 @@ def as_fraction(value: Any) -> Fraction:
 
 
 def decimal_as_fraction(value: Any) -> Any:
-    """Return a decimal as the fraction that it is, so that no context rounds a result; any other value as it is."""
+    """Return a decimal as the fraction that it is, so no context rounds a result; any other value as it is."""
     return as_fraction(value) if isinstance(value, Decimal) else value
 
 
@@ -432,7 +432,7 @@ _DECLARED = "__declared__"
 
 
 def note(item: Declared) -> Declared:
-    """Return a claim or a replay, noted in the module whose body declares it, so that none loses its name unnoticed.
+    """Return a claim or a replay, noted in the module whose body declares it, so none loses its name unnoticed.
 
     Declarations in functions that are called later are not noted.
     """
@@ -533,7 +533,7 @@ def proof(
 
     It proves the printed statement of a claim that holds, and the correction of one that is corrected. Its docstring is
     the argument. Its keyword defaults are the constants and the scope of the statement, and the sizes at which a step
-    is repeated for an argument that holds for all of them. The body checks each step with `require`, so that a changed
+    is repeated for an argument that holds for all of them. The body checks each step with `require`, so a changed
     constant makes it fail, and returns what was checked. A parameter without default receives the values of the claim's
     certificate file, for data such as multipliers.
 

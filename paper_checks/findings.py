@@ -79,13 +79,12 @@ def findings_page(paper: Paper, page: Page, folder: Path, replay_seconds: float 
         f"{page.about} {tally}.",
         "",
         f"Written by `{f'{paper.rewritten} {option}'.rstrip()}` from the ledger of claims. "
-        "Verdicts are about statements as their authors mean them; a second word says how the print "
-        "differs. Of assumptions, definitions, settings and algorithms, "
-        "*holds* means that they can be met, are well posed, are complete, or run. "
-        f"{_definitions()} A witness satisfies every assumption and is evaluated a second time by "
-        f"separate code when this page is written; `rankproof replay {option}ID` repeats that, "
-        f"`rankproof check {option}ID` repeats the whole check, and `rankproof show {option}ID` prints "
-        f"scope, mutants and sensitivity.{run_here}",
+        "A verdict is about a statement as its author means it; a second word says how the printed form differs. For "
+        "assumptions, definitions, settings and algorithms, *holds* means that they can be met, are well posed, are "
+        "complete, or run. "
+        f"{_definitions()} A witness satisfies every assumption and is evaluated a second time by separate code when "
+        f"this page is written; `rankproof replay {option}ID` repeats that, `rankproof check {option}ID` repeats the "
+        f"whole check, and `rankproof show {option}ID` prints scope, mutants and sensitivity.{run_here}",
         "",
         "## Findings",
         "",
@@ -501,7 +500,7 @@ def _plain(value: object) -> str:
 
 
 def _round_numbers(text: str) -> str:
-    """Round decimals to four digits, so that the last bits of a processor do not show."""
+    """Round decimals to four digits, so the last bits of a processor do not show."""
     return _DECIMAL.sub(lambda match: f"{float(match.group(0)):.4g}", text)
 
 

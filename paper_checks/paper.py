@@ -205,7 +205,7 @@ class Paper:
 
     @property
     def is_outside(self) -> bool:
-        """Whether its package is outside of the toolkit, so that none of the toolkit's tests has seen it."""
+        """Whether its package is outside of the toolkit, so none of the toolkit's tests has seen it."""
         return not self.package.startswith(f"{__name__.partition('.')[0]}.")
 
     @property

@@ -197,7 +197,7 @@ def _answers(
 ) -> _Answers:
     """Return the outcomes of the claims and the stored files, in order.
 
-    A worker cannot say what it replays, so that the files of one process are replayed from here.
+    A worker cannot say what it replays, so the files of one process are replayed from here.
     """
     if pool is None and (jobs < 2 or len(on_file) < 2):
         yield from _answers_of_workers(themes, jobs, None)

@@ -1,6 +1,6 @@
 """Random matrix theory of spiked models: laws, predictions, simulation and comparison.
 
-A module is loaded when one of its names is asked for, so that `rmt.results` costs no SciPy.
+A module is loaded when one of its names is asked for, so `rmt.results` costs no SciPy.
 """
 
 from importlib import import_module

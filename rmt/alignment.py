@@ -237,7 +237,7 @@ class TwoClients:
 def draw_two_clients(model: SpikedModel, R: int, rng: np.random.Generator, rank: int) -> TwoClients:
     """Draw two independent clients with Gaussian noise, exactly in law, without any matrix of dimension R.
 
-    Given its components along the spikes, what is left of an eigenvector frame is uniform in their complement, and two
+    Given its components along the spikes, the rest of an eigenvector frame is uniform in their complement, and two
     uniform frames meet in a corner of a uniform orthogonal matrix.
 
     Args:

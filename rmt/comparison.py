@@ -82,7 +82,7 @@ class Comparison(Result):
 
     @property
     def deviation(self) -> float:
-        """Observed minus predicted, in standard errors; 0 where rounding alone makes both."""
+        """Observed minus predicted, in standard errors; 0 if both are only rounding."""
         if self.observed == self.predicted:  # also where both are the same infinity
             return 0.0
         difference = self.observed - self.predicted

@@ -1,6 +1,6 @@
 r"""Noise laws as values: density, Stieltjes transform, R-transform, free cumulants of a compactly supported law.
 
-Sign convention of the papers: g(z) = \int \mu(dx) / (z - x), so that g(z) ~ 1/z far away, and
+Sign convention of the papers: g(z) = \int \mu(dx) / (z - x), so g(z) ~ 1/z far away, and
 R(w) = g^{-1}(w) - 1/w, with free cumulants as its Taylor coefficients: R(w) = C_1 + C_2 w + C_3 w^2 + ...
 
 Lengths are in the units of the law's variable x; g and w in 1/x; densities in 1/x; C_n and moments in x^n.
@@ -192,7 +192,7 @@ class Law(ABC):
     def outliers_in_gaps(self, theta: float, scale: float = 1.0) -> tuple[tuple[float, float], ...]:
         r"""Return limits of the eigenvalues in gaps of the support, and of their squared overlaps, for a spike theta.
 
-        In a gap g decreases, so that an eigenvalue is there where $1/\theta$ lies between the values of g at its ends:
+        In a gap g decreases, so an eigenvalue is there where $1/\theta$ lies between the values of g at its ends:
         one in each gap at most, at $g_s(\lambda) = 1/\theta$, with the overlap $-1/(\theta^2 g_s'(\lambda))$. Laws in
         closed form and free sums of such need not know the gaps. Of a law of another kind, gaps narrower than 1/500 of
         the support can be missed.

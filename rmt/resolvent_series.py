@@ -25,7 +25,7 @@ def moment_of_sum(
 
     With $\zeta = z - c$ and $x = 1/\zeta$ the resolvent is $Q = x\,(1 - x(\sum_g a_g\Lambda_g - c))^{-1}$, whose
     coefficient of order n + 1 is the moment. Each order of b gives that of a, which gives the next order of Q. Nothing
-    is taken about another point first, so that no digits cancel however narrow the law is.
+    is taken about another point first, so no digits cancel however narrow the law is.
 
     Args:
         n: the order.

@@ -167,7 +167,7 @@ class SpikedModel(Result):
     def outlier(self, spike: float) -> Outlier:
         r"""Return limit location $g^{-1}(1/\theta)$ and overlap $-1/(\theta^2 g'(\lambda))$ of one spike.
 
-        Beyond an end of the bulk, that is; `in_gaps` has the eigenvalues in its gaps.
+        This means beyond an end of the bulk; `in_gaps` has the eigenvalues in its gaps.
 
         As $\theta + R(1/\theta)$ and $1 - R'(1/\theta)/\theta^2$ they keep their digits at the threshold, where the
         eigenvalue is lost in the edge long before its overlap has vanished.

@@ -1,7 +1,7 @@
 r"""Outliers of sums of weighted covariances: Hessians of few samples, which are differences of such.
 
 In a few directions the covariances are blocks $B_1, \dots, B_G$, which need not commute; in all others they are a bulk,
-which alone sets the numbers $a_g(z)$ of `CovarianceSum`. Outside the support of the bulk they decrease, so that
+which alone sets the numbers $a_g(z)$ of `CovarianceSum`. Outside the support of the bulk they decrease, so
 $z - \sum_g a_g(z) B_g$ increases, and
 
 .. math:: \Big(z - \sum_g a_g(z) B_g\Big) w = 0, \qquad q = \frac1{1 - \sum_g a_g'(z)\, w^T B_g w}

@@ -1,4 +1,4 @@
-"""The command `rankproof train`. It imports torch only when it trains, so that other commands start quickly."""
+"""The command `rankproof train`. It imports torch only when it trains, so other commands start quickly."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def train(options: argparse.Namespace) -> int:
 
     Raises:
         RunError: A fault that a user can fix.
-        FederationError: A run that cannot go on.
+        FederationError: The run cannot continue.
     """
     from torch import set_num_threads
 

@@ -56,7 +56,7 @@ def cost_of(plan: Plan) -> Cost:
     samples where clients have equally many, and all that is counted is one client's.
 
     Raises:
-        RunError, DataError: Settings that do not serve, or data that are not here.
+        RunError, DataError: The settings are not valid, or the data are missing.
     """
     with one_thread():
         return _count(plan)

@@ -71,7 +71,7 @@ class Trial:
         """Return the plan of the run with a seed, with the data sets in a folder, on a device.
 
         Raises:
-            RunError: Settings that do not serve.
+            RunError: The settings are not valid.
         """
         conduct = Conduct(rounds=self.rounds, root=root, device=device)
         return make_plan(self.algorithm, self.problem, {**self.settings, "seed": seed}, conduct)
@@ -135,7 +135,7 @@ def missing_runs(experiment: Experiment, store: Path) -> list[tuple[Trial, int]]
     """Return the runs of an experiment that a store lacks, or that were interrupted.
 
     Raises:
-        RunError: Settings that do not serve, or a run that cannot be read.
+        RunError: The settings are not valid, or a run cannot be read.
     """
     return [(trial, seed) for trial, seed in experiment.runs if not _is_complete(_folder(trial, seed, store), trial)]
 

@@ -49,7 +49,7 @@ class FoundRun(Result):
         rounds: Number of rounds asked for.
         rows: Metrics of the rounds so far; a row lacks those that were not evaluated in its round.
         versions: Versions of the software that computed it.
-        edited: Whether its settings were changed, so that its numbers may belong to other settings.
+        edited: Whether its settings were changed, so its numbers may belong to other settings.
         given: Digests of the inputs from the user's files and functions, by kind.
     """
 

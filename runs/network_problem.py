@@ -1,6 +1,6 @@
 """Federated training of a network: a module, one tensor of data, and clients given by indices of samples.
 
-`network_problem` checks module and data once, at the door. Clients are made when they are asked for. Random numbers of
+`network_problem` checks the module and the data once, on entry. Clients are created on demand. Random numbers of
 augmentation and drop-out are drawn before the work.
 """
 
@@ -89,7 +89,7 @@ class NetworkClient:
     def batches(self, rng: np.random.Generator, indices: Sequence[Tensor]) -> Sequence[Batch]:
         """Return the batches of steps with these samples, and draw their crops, flips and noise.
 
-        All of them are brought to the device of the data at once, so that no step waits for a copy.
+        All of them are brought to the device of the data at once, so no step waits for a copy.
         """
         prepare, device, sizes = self.network.preparation, self.data.x.device, [len(samples) for samples in indices]
         samples = torch.cat(list(indices)).to(device).split(sizes)
@@ -259,8 +259,8 @@ def network_problem(
 
     Args:
         module: Any network from inputs (n, ...) to one tensor of outputs (n, ...), each sample's from its own inputs
-            alone, but for batch norm. Its parameters that need a gradient
-            are trained; all others stay as they are. It is copied.
+            only, except with batch norm. Its parameters that need a gradient are trained; all others stay as they are.
+            It is copied.
         train: Inputs and targets of all clients, on the module's device.
         parts: Indices of each client's samples, each sample once.
         test: Inputs and targets for evaluation.
@@ -277,7 +277,7 @@ def network_problem(
             of torch's for classes, since whole numbers may also be counts.
 
     Raises:
-        FederationError: Module or data do not serve; the message says what and where.
+        FederationError: The module or the data are not valid; the message says what and where.
     """
     require_whole(1, eval_batch=eval_batch)
     if torch.is_inference_mode_enabled():

@@ -47,7 +47,7 @@ class Option:
         words: The values of a word, if they are known.
         optional: Whether ``None`` is a value.
         element: Kind of the numbers of a tuple.
-        earlier: Name that the option had earlier; it is still accepted, and settings are stored under it, so that the
+        earlier: Name that the option had earlier; it is still accepted, and settings are stored under it, so the
             digests of stored runs stay valid.
     """
 

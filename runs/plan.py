@@ -121,7 +121,7 @@ def make_plan(algorithm: str, problem: str, given: Mapping[str, Any], conduct: C
         conduct: How to conduct the run.
 
     Raises:
-        RunError: A name or a value that does not serve, or both steps and epochs.
+        RunError: A name or a value is not valid, or both steps and epochs are given.
     """
     for steps in given:
         epochs = f"{steps.removesuffix('steps')}epochs"

@@ -71,7 +71,7 @@ def show_progress(plan: Plan, folder: Path) -> Iterator[Progress]:
 
 
 def _note_events(folder: Path, before: set[Path]) -> None:
-    """Record the files that TensorBoard's writer has made, so that a new run may remove them."""
+    """Record the files that TensorBoard's writer has made, so a new run may remove them."""
     made = sorted(set((folder / BOARD).glob("*")) - before)
     contents = {path: path.read_bytes() for path in made if path.is_file()}
     FolderRecord(folder).note(

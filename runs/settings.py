@@ -1,4 +1,4 @@
-"""Settings of a run apart from its algorithm and problem; without torch, so that the command line starts quickly."""
+"""Settings of a run apart from its algorithm and problem; without torch, so the command line starts quickly."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class Conduct:
         gpus_per_worker: GPUs per Ray actor, needed if the device is a GPU; with 0.25, four actors share one.
         save_every: Minimum time in seconds between checkpoints; it increases if writing them takes more than a
             twentieth of the run.
-        keep_every: Keep a checkpoint every so many rounds, for `rankproof spectrum --checkpoints`; default: keep only
+        keep_every: Keep a checkpoint every N rounds, for `rankproof spectrum --checkpoints`; default: keep only
             the last two.
         tensorboard: Also write the metrics for TensorBoard.
         root: Folder of the data sets; default: $RANKPROOF_DATA, else data.

@@ -2,7 +2,7 @@ r"""Legendre least squares: FeDLRT's convex test, $\frac1{2|X_c|}\sum (p(x)^TWp(
 
 The paper uses the Legendre polynomials of degree up to n - 1, but does not give their normalisation, on which the
 curvature and therefore the admissible step depend, nor how it draws the targets. Both are settings here. The loss only
-involves the Gram matrix of the features and their products with the target, so that clients are exact quadratics for
+involves the Gram matrix of the features and their products with the target, so clients are exact quadratics for
 any data.
 """
 

@@ -1,6 +1,6 @@
-"""Clients of toy problems that are drawn on access, so that a million of them only need memory for their sizes.
+"""Clients of toy problems that are drawn on access, so a million of them only need memory for their sizes.
 
-A client is determined by (seed, number), so that it is the same on every access and in every process. The loss is not
+A client is determined by (seed, number), so it is the same on every access and in every process. The loss is not
 summed over so many clients: `SampledProblem` averages it over the first of them, which have the same law as all others.
 """
 

@@ -75,7 +75,7 @@ class ProductGram:
         return ProductGram(tensors["pairs"], tensors["H"], tensors["B"], tensors["c"], self.samples)
 
     def with_targets(self, targets: Tensor) -> ProductGram:
-        """Return the client whose values are exact for targets ``(..., m, n)``, so that its loss is zero there."""
+        """Return the client whose values are exact for targets ``(..., m, n)``, so its loss is zero there."""
         B = self._times(targets)
         return replace(self, B=B, c=0.5 * (targets * B).sum(dim=(-2, -1)))
 

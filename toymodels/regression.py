@@ -3,7 +3,7 @@ r"""Linear regression in a matrix: the federated model of RoLoRA's analysis, gen
 Client i has $m_i$ samples $X_i$ with normal rows in d dimensions, targets $X_iW_i^*$ with $W_i^* = A^*B_i^*$ of rank r,
 and the loss $\frac1{m_i}\|X_iW_i^* - X_iW\|_F^2$. Its expectation is the population loss $\|W_i^* - W\|_F^2$. With
 $G_i = X_i^TX_i/m_i$, or the identity for the population loss, both are $\mathrm{tr}\,(W - W_i^*)^TG_i(W - W_i^*)$, so
-that the Gram matrix suffices.
+the Gram matrix suffices.
 """
 
 from __future__ import annotations

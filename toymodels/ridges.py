@@ -1,6 +1,6 @@
 r"""Smooth non-quadratic losses: means of $\varphi(\langle D_i, W\rangle - y_i)$ over samples, with $\|D_i\|_F = 1$.
 
-The profile $\varphi$ is scalar, so that bounds on smoothness, gradient and variance are known: every sample's gradient
+The profile $\varphi$ is scalar, so bounds on smoothness, gradient and variance are known: every sample's gradient
 has norm at most $\sup|\varphi'|$, and the gradient of the loss has the Lipschitz constant $\sup|\varphi''|$ times the
 largest eigenvalue of the mean of $D_iD_i^\top$ (as vectors). Non-convex profiles have negative curvature; `Pieces` has
 any piecewise constant curvature.

@@ -24,7 +24,7 @@ def write_whole(
     check: Callable[[Path], None] | None = None,
     scratch: str | None = None,
 ) -> None:
-    """Write files atomically: write scratch files, sync, then rename, so that readers never see half a file.
+    """Write files atomically: write scratch files, sync, then rename, so readers never see half a file.
 
     A link stays a link: the file it points to is replaced, and keeps its permissions. Pipes and devices are written
     into, after the files have been written and before they are renamed.

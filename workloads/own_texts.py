@@ -273,7 +273,7 @@ def _sets(name: str, table: Table, tests: Table | None, columns: Columns, owners
         chosen = _choose_test(keys, [labels[TRAIN] if labels else [], owners or []])
         if not chosen.any():
             raise DataError(
-                f"{table.name} has {len(chosen)} texts, and each class and client keeps one for training, so that none "
+                f"{table.name} has {len(chosen)} texts, and each class and client keeps one for training, so none "
                 "is left for a test; name a file of test texts with --test-data"
             )
         notes.append(

@@ -1,7 +1,7 @@
 """Partitions of a data set among clients: each sample goes to one client, and each client has some.
 
-A way of dividing is a small value with one method, ``parts(labels, clients, seed)``. What it returns depends on these
-arguments alone.
+A way of dividing is a small value with one method, ``parts(labels, clients, seed)``. What it returns depends only on
+these arguments.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class Dirichlet:
     Hsu, Qi and Brown (2019), whom FedLoRU v2 follows (Appendix D.1, with $\psi = 0.5$; Table 3 also 0.1):
     client after client draws its share of each label and then its samples one by one, without replacement; a label
     that is used up falls out and the other shares are scaled to sum 1. All clients have the same size, or sizes that
-    differ by one, so that it ends for every K and $\psi$ and no client is empty. The last clients take what is left,
+    differ by one, so it ends for every K and $\psi$ and no client is empty. The last clients take what is left,
     so large $\psi$ do not tend to even parts; those of `DirichletInTurn` do. `parts` warns of a $\psi$ from 10 on.
 
     Attributes:
@@ -271,8 +271,8 @@ class ByLabel:
 class Files:
     """Indices from files of a folder, one for each client in the order of their names (2 before 10).
 
-    A file holds the indices of the client's samples, counted from 0: as text, separated by spaces or lines (`.txt`),
-    or as an array of integers (`.npy`). No sample may stand twice; samples that stand in no file are not used. Indices
+    A file holds the indices of the client's samples, counted from 0: as text, separated by spaces or lines (`.txt`), or
+    as an array of integers (`.npy`). No sample may occur twice; samples that occur in no file are not used. Indices
     count all training samples of the data. A sample that is held out, not drawn or dropped leaves its client.
 
     Attributes:

@@ -1,6 +1,6 @@
 """Texts as tokens: padded tensors for classification, or for a causal loss on answers only.
 
-The tokenizer is given by the caller and only called, so that nothing here depends on the library that it comes from.
+The tokenizer is given by the caller and only called, so nothing here depends on the library that it comes from.
 """
 
 from __future__ import annotations

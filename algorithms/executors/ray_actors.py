@@ -33,7 +33,7 @@ STARTS = 20
 class Actors(Team):
     """Runs clients in Ray actors, which start with the first exchange and end with this object or its process.
 
-    An existing cluster is joined immediately, so that a cluster that does not answer or lacks resources is detected
+    An existing cluster is joined immediately, so a cluster that does not answer or lacks resources is detected
     before anything is created for a run.
 
     Attributes:
@@ -100,8 +100,8 @@ class Actors(Team):
         ready, _ = self._ray.wait(list(awaited), timeout=None if busy else PATIENCE)
         if not ready:
             raise FederationError(
-                f"the Ray cluster at {self.address} started no worker within {PATIENCE:g} s; it has no room, or its "
-                "machines are gone"
+                f"the Ray cluster at {self.address} started no worker within {PATIENCE:g} s; it has no free resources, "
+                f"or its machines are gone"
             )
         for reference in ready:
             actor = awaited[reference]

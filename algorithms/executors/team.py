@@ -255,7 +255,7 @@ class _Dispatcher:
         self._left.insert(0, number)
 
     def close(self) -> None:
-        """End the exchange, and store the arguments of clients that kept something, so that it can be repeated."""
+        """End the exchange, and store the arguments of clients that kept something, so it can be repeated."""
         if self._keepers:
             exchange, keepers = self._exchange, self._keepers
             given = exchange.restrict([client for client in exchange.cohort if client in keepers])

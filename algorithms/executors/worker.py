@@ -30,7 +30,7 @@ class Task:
         exchange: Serialised exchange without clients and their memory.
         federation: Number of the federation.
         gone: Numbers of federations that have ended, whose data the worker discards.
-        fresh: Whether a new round begins, so that the worker discards what clients kept.
+        fresh: Whether a new round begins, so the worker discards what clients kept.
         part: Serialised cohort, shares (None if replies are requested), and arguments and personal values of these
             clients.
         again: Serialised earlier exchanges of this round to repeat for clients whose kept values another worker had.

@@ -216,7 +216,7 @@ def experiment_of(
         sizes: Sizes of the scale.
         cases: Data sets and splits.
         rates: Learning rates by the labels of the algorithms.
-        seeds: Seeds, the same for all algorithms and cases, so that samples, clients and start are the same.
+        seeds: Seeds, the same for all algorithms and cases, so samples, clients and start are the same.
     """
     return Experiment(
         tuple(

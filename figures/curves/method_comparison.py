@@ -126,7 +126,7 @@ def methods_sizes(table: pd.DataFrame) -> str:
 
 
 def ends_of_grid(table: pd.DataFrame) -> str:
-    """Name the methods whose learning rate is the smallest or the largest of those tried, in a sentence; else empty."""
+    """Name the methods whose learning rate is the smallest or the largest tried, in a sentence; empty for none."""
     tried = sorted(set(table[table.stage == CHOICE].rate))
     if len(tried) < 3:
         return ""

@@ -1,7 +1,7 @@
 """Experiments of the papers as data: lines of runs, the choice of their learning rates, and the resulting table.
 
 An experiment is a `Design` of lines. Each line is a method in a setting, and all lines are run with the same seeds, so
-that for a given seed they share samples, clients and initial weights. `run_design` runs what the store lacks and
+for a given seed they share samples, clients and initial weights. `run_design` runs what the store lacks and
 returns one table. A figure whose `data` returns it is stored, resumed, recomputed and drawn like any other.
 """
 

@@ -196,7 +196,7 @@ class Answers(nn.Module):
     """A module that returns a causal model's logits only at the answer tokens of a batch.
 
     Args:
-        model: Makes logits of chosen places alone where it is asked to.
+        model: Computes logits only at chosen positions if asked to.
     """
 
     def __init__(self, model: nn.Module) -> None:

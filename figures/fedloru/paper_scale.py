@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 METHODS = ("FedAvg", "FedLoRU")
 ROUNDS: Mapping[Scale, int] = {"quick": 2, "laptop": 16, "paper": 22}
 TAU: Mapping[Scale, int] = {"quick": 1, "laptop": 10, "paper": 20}
-"""The smallest value of the printed grid, so that one accumulation is in these rounds; the other tables have 50."""
+"""The smallest value of the printed grid, so one accumulation is in these rounds; the other tables have 50."""
 RATE = 0.1
 """The middle of the grid of learning rates, for both methods."""
 

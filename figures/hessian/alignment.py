@@ -141,7 +141,7 @@ def closed_form(models: list[SpikedModel], server: Side, noise_square: float, ra
 def printed_form(models: list[SpikedModel], clients: list[Side]) -> Array:
     r"""Return the quotients of eqs. (54) and (57) with the slopes' mean squares for $\alpha_i^2$ and $\beta^2$.
 
-    The overlaps $\phi_i^2$ are those of the fits, 0 in the bulk, so that both equations are one quotient.
+    The overlaps $\phi_i^2$ are those of the fits, 0 in the bulk, so both equations are one quotient.
     """
     squares = np.mean([client.slopes**2 for client in clients], axis=0)
     return np.cumsum(squares * predicted_overlaps(models, len(squares))) / np.cumsum(squares)

@@ -1,7 +1,7 @@
 """Experiments on language models as data: RoLoRA's Figures 3 to 8 and Tables 1 and 6, and FedLoRU's fine-tuning.
 
 For a given seed, all methods of a setting use the same texts, clients and start. Rounds are communication rounds; an
-iteration of RoLoRA takes two. As in RoLoRA's Table 4, more clients have fewer rounds, so that the number of samples
+iteration of RoLoRA takes two. As in RoLoRA's Table 4, more clients have fewer rounds, so the number of samples
 stays about the same. For the layers of the paper's RoBERTa-Large we take the layers at the same distance from the top
 of a smaller model.
 """

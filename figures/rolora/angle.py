@@ -35,7 +35,7 @@ FLOOR = 1e-10  # below it an angle distance is rounding, and ratios of it are le
 class AngleSizes:
     """Dimensions, samples per dimension, seeds (few for the largest), iterations, and steps of panel (e).
 
-    Every second step is run with samples too.
+    Every second step is also run with samples.
     """
 
     dimensions: tuple[int, ...]

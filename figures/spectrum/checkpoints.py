@@ -52,7 +52,7 @@ def measure_checkpoints(
     Args:
         request: Names, accuracy, device.
         folder: Folder of the files.
-        progress: Called with what is going on.
+        progress: Called with a description of the current step.
         expect: Called with the seconds that the work is likely to take, and its name, before the first measurement.
 
     Returns:

@@ -53,7 +53,7 @@ class TrainedRun:
             trust: Whether code that the run names may run.
 
         Raises:
-            RunError, FederationError, DataError: The folder, the network or the data do not serve, or are others now.
+            RunError, FederationError, DataError: The folder, the network or the data are not valid, or have changed.
         """
         run = read_run(folder, trust)
         plan = replace(run.plan, conduct=replace(run.plan.conduct, device=device, workers=1))

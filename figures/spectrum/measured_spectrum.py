@@ -47,7 +47,7 @@ def measure_network(
 
     Args:
         request: Request for the measurement.
-        progress: Called with what is going on.
+        progress: Called with a description of the current step.
         expect: Called with the seconds that the work is likely to take, and its name, before it starts.
 
     Raises:

@@ -66,8 +66,8 @@ class MeasuredFit(ThresholdedFit):
             part of the noise.
         R: Dimension.
         outliers: Computed eigenvalues called outliers, largest first, one for each spike.
-        spike_sd: Standard deviations of the spikes: by theory for each spike alone, by the error of $\sigma$, and the
-            Ritz residual taken as one, added as squares.
+        spike_sd: Standard deviations of the spikes: by theory for each spike by itself, by the error of $\sigma$, and
+            the Ritz residual taken as one, added as squares.
         sigma: $\sigma$, half the bulk edge.
         sigma_sd: Standard deviation of $\sigma$: by theory, $\sigma/R$, and by the second moment's estimate, added
             as squares.

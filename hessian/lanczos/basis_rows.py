@@ -24,7 +24,7 @@ from hessian.numerics.differentiation import exact_algebra
 from hessian.numerics.symmetric import CurvatureError
 
 LARGEST = 2.0**14
-"""Entry that the largest of a row becomes in half precision, so that small ones keep their digits."""
+"""Entry that the largest of a row becomes in half precision, so small ones keep their digits."""
 COLUMNS = 2**20
 """Entries that are taken together where rows are recombined in place, rounded or squared."""
 READ = 2**18
@@ -314,7 +314,7 @@ def _times(coefficients: Tensor, factors: Tensor | None) -> Tensor:
 def _in_threads(works: list[Callable[[], Found]]) -> list[Found]:
     """Run each piece of work in its own thread, the first in this one, and return the results.
 
-    Torch's own threads share every operation, so that what one of them has read in lower precision another multiplies:
+    Torch's own threads share every operation, so what one of them has read in lower precision another multiplies:
     from the cache of another processor, which can take five times as long as both. Meanwhile threads elsewhere that use
     torch for the first time also start with one, because the number is common to all.
     """

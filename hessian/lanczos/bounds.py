@@ -7,9 +7,9 @@ $\lambda = \lambda_{max}(T + B^TB/(\lambda - c))$.
 Without such a c there is a bound that holds with a probability. A unit eigenvector u to an eigenvalue $\lambda$ has
 $Vu = (\lambda - T)^{-1} B^T Q u$, which limits its part along the starting vector, the more the farther $\lambda$ is
 beyond the Ritz values: $\langle v_1, u\rangle^2 \le m^T (1 + M^TM)^{-1} m$ with $M = (\lambda - T)^{-1}B^T$ and m the
-first row of M. A starting vector uniform on the sphere has $\langle v_1, u\rangle^2 \sim$ Beta(1/2, (P - 1)/2), so that
-this part is hardly ever so small (van Dorsselaer, Hochstenbach and van der Vorst, 2000). The event is one of the
-starting vector alone: it does not matter how the number of steps was chosen.
+first row of M. A starting vector uniform on the sphere has $\langle v_1, u\rangle^2 \sim$ Beta(1/2, (P - 1)/2), so this
+part is hardly ever so small (van Dorsselaer, Hochstenbach and van der Vorst, 2000). The event depends only on the
+starting vector, so it does not matter how the number of steps was chosen.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def probable_norm(krylov: Krylov, chance: float) -> float:
         chance: Chance that the row sees too little of an eigenvector.
 
     Raises:
-        CurvatureError: The basis was restarted, so that the row is gone.
+        CurvatureError: The basis was restarted, so the row is gone.
     """
     return krylov.remember(("probable norm", chance), lambda: _probable_norm(krylov, chance))
 

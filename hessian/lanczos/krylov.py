@@ -191,7 +191,7 @@ class Krylov:
         return found
 
     def seed(self, count: int = 1) -> None:
-        """Add random rows orthogonal to all others, as far as there is room; they wait for their products."""
+        """Add random rows orthogonal to all others, as far as memory allows; their products follow later."""
         self._found.clear()
         for _ in range(min(count, self._rows.room)):
             for _attempt in range(3):

@@ -195,7 +195,7 @@ def plan_pairs(operator: SymmetricOperator, budget: Budget, pairs: int, steps: i
         no room for a basis and keeps three vectors.
 
     Raises:
-        CurvatureError: The least does not fit.
+        CurvatureError: Even the minimum does not fit.
     """
     row = operator.P * operator.dtype.itemsize
     busy = _busy(operator, 1) + OUTSIDE * row
@@ -220,7 +220,7 @@ def plan_basis(operator: SymmetricOperator, budget: Budget, rows: int, together:
         together: Vectors to multiply together, if there is room.
 
     Raises:
-        CurvatureError: The least does not fit.
+        CurvatureError: Even the minimum does not fit.
     """
     P, own = operator.P, operator.dtype
     for count in dict.fromkeys((together, 1)):

@@ -2,7 +2,7 @@ r"""Spectral density and moments by stochastic Lanczos quadrature.
 
 The spectral measure of a random vector z, seen through m Lanczos steps, is a rule of m nodes that is exact for
 polynomials up to degree 2m - 1; its mean over z is the spectral distribution (Golub and Welsch, 1969; Ubaru, Chen and
-Saad, 2017). Known eigenpairs are projected out first and added as atoms of mass 1/P, so that outliers stay sharp and
+Saad, 2017). Known eigenpairs are projected out first and added as atoms of mass 1/P, so outliers stay sharp and
 do not reduce the accuracy of the rest.
 
 Three vectors suffice if a basis does not fit in memory. Nodes then reappear as copies that share their weights: the

@@ -12,7 +12,7 @@ with $\|C\|_2 \le c$, every eigenvalue beyond c is at most the $\lambda$ that so
 B^TB/(\lambda - c))$; c is the upper end of the interval of $\|C\|_F$, so this certificate holds whenever that interval
 does. Where c is not below the Ritz value, the bound is that of `hessian.lanczos.bounds.probable_norm`: beyond it, an
 eigenvalue would be hidden by the starting vector with a chance that is part of the confidence. *Statistical*: ten pilot
-probes choose the number of probes (Stein, 1945: their spread with the t law serves for all probes, so that stopping
+probes choose the number of probes (Stein, 1945: their spread with the t law serves for all probes, so stopping
 does not spoil the coverage), with three degrees of freedom less and on the scale of inverse roots, since squares are
 skew; and a spread so small that few directions could make it is taken for a larger one
 (`hessian.lanczos.probes.Probes.pilot_spread`), as is the part of a spread that the basis does not predict. Where that

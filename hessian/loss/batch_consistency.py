@@ -42,11 +42,11 @@ class BatchConsistency:
         objective: Loss and data.
         mean: The loss is said to be a mean, else a sum.
         count: Samples of a batch.
-        needed: Something rests on it, so that a test that cannot be made needs somebody's word.
+        needed: Something rests on it, so a test that cannot be made needs somebody's word.
         vouched: The user has said what the loss is, where it cannot be tested.
         coupled: The model couples the samples of a batch, and is meant to: the loss alone is tested, on its outputs.
-        named: The reduction is named, so that the count need not be one of rows.
-        by_rows: Each row is a sample of its own in the result, so that the count has to be one of rows.
+        named: The reduction is named, so the count need not be one of rows.
+        by_rows: Each row is a sample of its own in the result, so the count has to be one of rows.
         several: There are several batches.
         offered: Keywords by which the user can say what the loss is: of `count` and `reduction`.
     """
@@ -190,7 +190,7 @@ class BatchConsistency:
             return ""
         if self.several:
             return "; or pass all data as one batch, to one process"
-        return "; or leave out reduction=, so that the loss of the only batch is taken as it is"
+        return "; or leave out reduction= to take the loss of the only batch as it is"
 
     def _elsewhere(self) -> str:
         """Return in words how samples along another dimension can be counted; empty if they cannot."""

@@ -79,7 +79,7 @@ class Layout:
     def write(self, parts: list[Tensor | None], rows: Tensor, add: bool) -> None:
         """Write or add such tensors to rows ``(k, total)``; missing ones count as zeros.
 
-        Parts of many numbers are let go one by one as they are written, so that both are never there as a whole.
+        Parts of many numbers are let go one by one as they are written, so both are never there as a whole.
         """
         if not add and rows.numel() <= AT_ONCE and all(part is not None for part in parts):
             torch.cat([part.reshape(len(rows), -1) for part in parts if part is not None], dim=1, out=rows)
@@ -119,7 +119,7 @@ class Graph(Protocol):
     def product(self, parts: Parts, batched: bool, last: bool = False) -> list[Tensor | None]:
         """Multiply the matrix by one vector, or several if batched; None represents zeros.
 
-        The last product takes the graph down as it goes, so that its memory is not added to that of the graph.
+        The last product takes the graph down as it goes, so its memory is not added to that of the graph.
         """
         ...
 
@@ -180,7 +180,7 @@ class HessianGraph:
 class GaussNewtonGraph:
     """The output, its transposed Jacobian times a dummy, and what is between the Jacobians.
 
-    The transposed Jacobian is linear in the dummy, so that its derivative by the dummy is the Jacobian itself.
+    The transposed Jacobian is linear in the dummy, so its derivative by the dummy is the Jacobian itself.
     """
 
     parameters: tuple[Tensor, ...]

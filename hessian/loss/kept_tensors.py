@@ -2,7 +2,7 @@
 
 A weight that was computed once and is read from a cache afterwards is a constant in every later call: the block of the
 Hessian that belongs to it would silently be zero. Tensors computed from the weights in one call are followed
-by their storage, below automatic differentiation, so that neither `detach` nor `no_grad` hides them. A tensor that
+by their storage, below automatic differentiation, so neither `detach` nor `no_grad` hides them. A tensor that
 outlives the call must not be read in the next.
 """
 
@@ -79,7 +79,7 @@ def require_nothing_kept(
 ) -> None:
     """Refuse caches of the weights; call this before any other evaluation, which would fill them.
 
-    One batch may fill a cache that only another reads, so that all calls are made before the second round.
+    One batch may fill a cache that only another reads, so all calls are made before the second round.
 
     Args:
         calls: The calls, which can be made any number of times.

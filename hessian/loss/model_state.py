@@ -172,7 +172,7 @@ def has_weight_norm(model: nn.Module) -> bool:
 
 
 class _Joint(nn.Module):
-    """A model and a loss as one module, so that the loss also uses what replaces the parameters."""
+    """A model and a loss as one module, so the loss also uses what replaces the parameters."""
 
     def __init__(self, model: nn.Module, loss: Any) -> None:
         super().__init__()

@@ -251,7 +251,7 @@ class Objective:
         """Return how many samples, by `count`, a row of the data has on average.
 
         Raises:
-            CurvatureError: A batch whose tensors differ in length, so that it has no rows.
+            CurvatureError: A batch whose tensors differ in length, so it has no rows.
         """
         if self.count is size_of:
             return 1.0

@@ -48,7 +48,7 @@ class StableRankInterval(Result):
         deterministic_width: Share of the relative width due to the spectral norm and to rounding.
         statistical_width: Share due to the probes.
         steps: Rows of the Krylov basis.
-        probes: Random probes; 0 if the complement was exhausted, so that nothing is random.
+        probes: Random probes; 0 if the complement was exhausted, so nothing is random.
         products: Products with one vector, all together.
         reached: The relative width asked for was reached.
         signs: The probes were random signs, without deflation.

@@ -19,7 +19,7 @@ class CurvatureError(ValueError):
 
     Attributes:
         keywords: Keywords of Python functions that the message names. Write one as ``name='value'`` or ``name=``, so
-            that a command can name its own option instead.
+            a command can name its own option instead.
     """
 
     def __init__(self, message: str = "", *, keywords: Sequence[str] = ()) -> None:
@@ -164,7 +164,7 @@ class OperatorAround:
 
 
 class ScaledOperator(OperatorAround):
-    """An operator times a power of two, so that products are of order one: exact, and squares do not overflow.
+    """An operator times a power of two, so products are of order one: exact, and squares do not overflow.
 
     Attributes:
         factor: The power of two, chosen at the first product that is not zero.

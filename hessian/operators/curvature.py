@@ -6,7 +6,7 @@ $$\frac{\partial^2 L}{\partial w^2} = J^T \frac{\partial^2 L}{\partial f^2} J
 + \sum_k \frac{\partial L}{\partial f_k} \frac{\partial^2 f_k}{\partial w^2}$$
 
 is the generalised Gauss-Newton matrix (Schraudolph, 2002) and its residual; `hessian.loss.output_curvature` has the
-Fisher matrices. One batch keeps its differentiated graph, so that a product is one backward pass through it; several
+Fisher matrices. One batch keeps its differentiated graph, so a product is one backward pass through it; several
 batches are read again for every call, which costs a forward and a backward pass more for each batch, shared by all
 vectors of the call. Products are sums over batches (`hessian.operators.shards`), which other processes may hold
 (`hessian.operators.data_parallel`).
@@ -83,7 +83,7 @@ class Curvature:
     """The Hessian of a loss over data, or a matrix of its kind, as a symmetric operator.
 
     The model does not change: its weights, modes, buffers and `.grad` are neither changed nor referred to by a graph,
-    and the kept graph is freed with the operator. A kept graph has copies of the data, so that memory which NumPy
+    and the kept graph is freed with the operator. A kept graph has copies of the data, so memory which NumPy
     writes to later does not change the matrix.
 
     Attributes:
@@ -226,7 +226,7 @@ class Curvature:
 
     @property
     def keeps_graph(self) -> bool:
-        """Whether products reuse one graph, so that several at a time are not faster."""
+        """Whether products reuse one graph, so several at a time are not faster."""
         return self._shards.keeps_graph
 
     @property
@@ -264,7 +264,7 @@ class Curvature:
         return self._products(rows, self._layout.total, Block(self._positions, self._positions), rows)
 
     def prepare(self, together: int = 1) -> None:
-        """Make the checks that precede the first product, so that what they hold is not counted as a product's.
+        """Make the checks that precede the first product, so what they hold is not counted as a product's.
 
         Args:
             together: Vectors that will be given at a time.

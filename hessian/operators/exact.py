@@ -42,7 +42,7 @@ def exact_hessian(
     """Return the symmetric (P, P) Hessian of the mean loss over the P trainable parameters.
 
     Rows and columns are in the order of `model.parameters()`, frozen ones left out. The Hessian over a union of samples
-    is the mean of the parts' Hessians weighted by their sizes, so that many subsets at the same weights cost no more
+    is the mean of the parts' Hessians weighted by their sizes, so many subsets at the same weights cost no more
     than their samples: pass `inputs[subset], targets[subset]`.
 
     Args:

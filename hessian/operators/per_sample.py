@@ -1,7 +1,7 @@
 r"""Each sample's part of a Gauss-Newton matrix: $G = \frac1N\sum_i A_i^T A_i$ with $A_i = \Lambda_i^{1/2} J_i$.
 
 $J_i$ is the Jacobian of the K outputs of sample i by the P parameters, $\Lambda_i$ the Hessian of its loss by these
-outputs. $A_i$ is (K, P), from K products of a vector with a Jacobian, so that no (P, P) matrix is needed at any P.
+outputs. $A_i$ is (K, P), from K products of a vector with a Jacobian, so no (P, P) matrix is needed at any P.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def sample_factors(
         parameters: Names or patterns; default: all that require gradients.
         batch_norm: `running` if batch norm is in training mode.
         count: Samples of a batch, or its tokens where the loss is a mean over tokens. A row's factor is weighted by its
-            share of them, so that the mean over rows is the matrix of `Curvature` with the same count.
+            share of them, so the mean over rows is the matrix of `Curvature` with the same count.
 
     Raises:
         CurvatureError: As raised by `Objective`; or batch statistics, outputs that are not one row for each sample, or

@@ -2,7 +2,7 @@ r"""Each sample's part of a Hessian: $H = \frac1N\sum_i h_i$, each $h_i$ of few 
 
 A sample's Hessian is found in the span of its products with random vectors, exact where its rank is at most their
 number (networks of linear layers: the sum of their widths; Halko, Martinsson and Tropp 2011). Its positive and negative
-parts are averaged apart, $H = \Lambda_+ - \Lambda_-$, in given directions, so that no (P, P) matrix is needed at any P.
+parts are averaged apart, $H = \Lambda_+ - \Lambda_-$, in given directions, so no (P, P) matrix is needed at any P.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def sample_hessian_parts(
         parameters: Names or patterns; default: all that require gradients.
         batch_norm: `running` if batch norm is in training mode.
         count: Samples of a batch, or its tokens where the loss is a mean over tokens. A row's part is weighted by its
-            own count, so that the mean over rows is the Hessian of `Curvature` with the same count.
+            own count, so the mean over rows is the Hessian of `Curvature` with the same count.
         seed: Seed of the random vectors.
 
     Raises:

@@ -80,7 +80,7 @@ class LocalShards:
         Args:
             objective: The loss.
             matrix: One of `hessian.loss.output_curvature.MATRICES`.
-            keep: Keep all graphs, with copies of the data, so that they do not change with the user's memory.
+            keep: Keep all graphs, with copies of the data, so they do not change with the user's memory.
         """
         self.objective, self._matrix = objective, matrix
         self._layouts: dict[Positions, Layout] = {}

@@ -89,7 +89,7 @@ class Profile(Result):
         fix_arrays(self)
 
     def bracket(self, x: Array | float) -> tuple[Array, Array]:
-        """Return bounds of a distribution function at any points: the band goes on as steps between its own.
+        """Return bounds of a distribution function at any points: between its own points, the band continues as steps.
 
         Args:
             x: Points, any shape.

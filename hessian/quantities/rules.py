@@ -30,7 +30,7 @@ class Rule:
     Attributes:
         nodes: Ritz values, increasing.
         starts: First coefficients of the Ritz vectors; their squares are the weights.
-        couplings: Coupling of each Ritz vector to the next step; zeros if there is none, so that the rule is exact.
+        couplings: Coupling of each Ritz vector to the next step; zeros if there is none, so the rule is exact.
         rounding: The rule is that of a matrix as near as this to the given one.
     """
 

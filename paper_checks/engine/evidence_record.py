@@ -1,4 +1,4 @@
-"""Numbers of the evidence on record: one file for each paper, so that a number that changes is seen.
+"""Numbers of the evidence on record: one file for each paper, so a number that changes is seen.
 
 A verdict says little about the numbers behind it: a check can measure something else and come to the same verdict. The
 record holds what each form of a claim states and obtains, its margin and slack, both sides of its witness, and the
@@ -155,7 +155,7 @@ def write(folder: Path, results: Sequence[Result], ids: Sequence[str]) -> None:
 
 
 def _text(record: Mapping[str, Any]) -> bytes:
-    """Return the file of a record: one line for each number, so that the history shows which one changed."""
+    """Return the file of a record: one line for each number, so the history shows which one changed."""
     return (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode()
 
 

@@ -1,4 +1,4 @@
-"""Lines of a statement: what each of them compares, so that a change is credited to the lines that it changes.
+"""Lines of a statement: what each of them compares, so a change is credited to the lines that it changes.
 
 A statement of several lines is one claim. A constant occurs in some of them. If another line betrays a change of it,
 the change says nothing about these lines.
@@ -102,7 +102,7 @@ def strength(printed: Lines, other: Lines) -> Strength | None:
 
 
 def have_common_lines(printed: Lines, other: Lines) -> bool:
-    """Return whether two forms have a line in common, so that their sides say which one requires more."""
+    """Return whether two forms have a line in common, so their sides say which one requires more."""
     return bool(printed.keys() & other.keys())
 
 

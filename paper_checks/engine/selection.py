@@ -56,7 +56,7 @@ def add_replay_seconds(parser: argparse.ArgumentParser) -> None:
         type=at_least(1),
         default=60,
         metavar="N",
-        help="most seconds for one evaluation of a replay or a proof; default: 60",
+        help="time limit in seconds for one evaluation of a replay or a proof; default: 60",
     )
 
 

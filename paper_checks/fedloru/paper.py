@@ -68,24 +68,24 @@ NUMBERS = tuple(
 
 THEORY_HEADLINES = (
     Headline(
-        "A client with fewer samples has the Hessian with the larger stable rank, as Theorem 3.2 says, and the gap "
-        r"grows in proportion to the number of weights R. It needs $|\theta_0| > \sigma s_N$ only, which is less "
-        "than the theorem asks for.",
+        "The Hessian of a client with fewer samples has a larger stable rank, as Theorem 3.2 says, and the gap grows "
+        r"in proportion to the number of weights R. This needs only $|\theta_0| > \sigma s_N$, which is less than the "
+        "theorem requires.",
         ("fedloru-v2/thm-3.2",),
     ),
     Headline(
-        r"Every spike $|\theta| > \sigma s_N$ has an outlier at $\theta + \sigma^2s_N^2/\theta$, and the squared "
-        r"overlap of the two eigenvectors is $1 - \sigma^2s_N^2/\theta^2$. It is smaller for fewer samples.",
+        r"Every spike $|\theta| > \sigma s_N$ produces an outlier at $\theta + \sigma^2s_N^2/\theta$, and the squared "
+        r"overlap of the two eigenvectors is $1 - \sigma^2s_N^2/\theta^2$. The overlap is smaller for fewer samples.",
         ("fedloru-v2/prop-3.1", "fedloru-v2/eq-5", "fedloru-v2/eq-32", "fedloru-v2/claim-overlap-mono"),
     ),
     Headline(
-        "For noise entries of one law with a finite fourth moment the largest eigenvalue of the noise tends to the "
-        r"edge $2\sigma s_N$, and so does every eigenvalue of fixed index that is not an outlier.",
+        "If all noise entries follow one law with a finite fourth moment, the largest eigenvalue of the noise tends to "
+        r"the edge $2\sigma s_N$, and so does every eigenvalue of fixed index that is not an outlier.",
         ("fedloru-v2/prop-3.1-dist", "fedloru-v2/eq-26-27", "fedloru-v2/eq-29"),
     ),
     Headline(
-        "The terms of the lower bound have the signs that the proof gives them, and for a fixed count the bound "
-        "decreases with M.",
+        "The terms of the lower bound have the signs that the proof gives them, and for a fixed number of outliers the "
+        "bound decreases with M.",
         (
             "fedloru-v2/claim-Fj-sign",
             "fedloru-v2/eq-40",
@@ -95,29 +95,29 @@ THEORY_HEADLINES = (
         ),
     ),
     Headline(
-        "Gradients of clients without own errors are better aligned at lower rank up to the last outlier, as "
-        "Theorem 3.3 says. With own errors the alignment falls beyond the last outlier.",
+        "If clients have no gradient errors of their own, their gradients are better aligned at lower rank up to the "
+        "last outlier, as Theorem 3.3 says. With such errors the alignment falls beyond the last outlier.",
         ("fedloru-v2/thm-3.3", "fedloru-v2/eq-57-58"),
     ),
     Headline(
-        "Every set of true eigenvalues that some model attains is attained by all larger models.",
+        "If a model attains some set of true eigenvalues, all larger models attain it, as well.",
         ("fedloru-v2/prop-A.4", "fedloru-v1/prop-3.1"),
     ),
 )
 CONVERGENCE_HEADLINES = (
     Headline(
-        "The squared gradient in the factors falls like $T^{-1/2}$, the rate of FedAvg, for averages with weights "
-        "of sum 1 and mean $p^{(k)}$ and factors that restart at $AB = 0$, as Appendix B has them. The constants need "
-        "not depend on the variance of the gradients.",
+        "The squared gradient in the factors falls like $T^{-1/2}$, the rate of FedAvg, if the weights sum to 1 and "
+        "have the mean $p^{(k)}$ and the factors restart at $AB = 0$, as in Appendix B. The constants need not depend "
+        "on the variance of the gradients.",
         ("fedloru-v2/thm-4.2-rate", "fedloru-v2/thm-4.2"),
     ),
     Headline(
-        r"The step to other scales $\alpha$ is as simple as Appendix B says: $\alpha^2L$ replaces L, and $|\alpha|G$ "
-        "replaces G.",
+        r"The extension to other scales $\alpha$ is as simple as Appendix B says: $\alpha^2L$ replaces L, and "
+        r"$|\alpha|G$ replaces G.",
         ("fedloru-v2/claim-alpha-ext",),
     ),
     Headline(
-        "A restart at $AB = 0$ after an accumulation leaves the loss as it is.",
+        "A restart at $AB = 0$ after an accumulation does not change the loss.",
         ("fedloru-v2/claim-reinit", "fedloru-v2/alg-1-init-random"),
     ),
     Headline(
@@ -125,31 +125,32 @@ CONVERGENCE_HEADLINES = (
         ("fedloru-v2/lem-B.5", "fedloru-v2/lem-B.6", "fedloru-v2/lem-B.7"),
     ),
     Headline(
-        "Factors of low rank cost less to send than the matrix W, and a round needs no factorisation at the server.",
+        "Low-rank factors cost less to send than the matrix W, and the server never has to compute a factorisation.",
         ("fedloru-v2/def-commcost", "fedloru-v2/claim-comm", "fedloru-v2/claim-noextra"),
     ),
     Headline(
-        "An accumulation adds at most r to the rank of the model, and exactly r for almost all losses that are "
-        "polynomials.",
+        "An accumulation adds at most r to the rank of the model, and exactly r for almost all polynomial losses.",
         ("fedloru-v2/claim-rank-growth",),
     ),
 )
 NUMBER_HEADLINES = (
     Headline(
-        "FedLoRU has the best accuracy of the three low-rank methods in 20 of 27 cases, as stated, and is above "
+        "FedLoRU has the best accuracy of the three low-rank methods in 20 of 27 cases, as stated, and is better than "
         "FedLoRA in every cell.",
         ("fedloru-v2/txt-20of27", "fedloru-v2/txt-beats-lora"),
     ),
     Headline(
-        "FedLoRU is above FedAvg from 100 clients on, with a lead that grows with the number of clients. At "
-        "participation 0.1 all three low-rank methods are ahead.",
+        "From 100 clients on, FedLoRU is more accurate than FedAvg, and its lead grows with the number of clients. At "
+        "participation 0.1 all three low-rank methods are ahead of FedAvg.",
         ("fedloru-v2/txt-scal", "fedloru-v2/txt-part"),
     ),
     Headline(
-        "At its best parameter ratio FedLoRU loses at most 4.46 points to FedAvg in any setting of Table 1.",
+        "At its best parameter ratio, FedLoRU loses at most 4.46 points to FedAvg in any setting of Table 1.",
         ("fedloru-v2/txt-5pct",),
     ),
-    Headline("pFedLoRU is above pFedLoRA with less than half of its parameters.", ("fedloru-v2/txt-hm-tables",)),
+    Headline(
+        "pFedLoRU is more accurate than pFedLoRA with less than half of its parameters.", ("fedloru-v2/txt-hm-tables",)
+    ),
 )
 
 PAPER = Paper(
@@ -162,9 +163,9 @@ PAPER = Paper(
             "fedloru-spectral-theory",
             "What we found in FedLoRU's spectral theory",
             "Section 3 and Appendix A of the newest version (`fedloru-v2`) in their order, then what the two earlier "
-            "versions (`fedloru-iclr`, `fedloru-v1`) state otherwise. Spikes are the non-zero eigenvalues of the true "
-            "Hessian, p positive and q negative ones; some witnesses have none of one sign (natural numbers start at "
-            "0).",
+            "versions (`fedloru-iclr`, `fedloru-v1`) state differently. Spikes are the non-zero eigenvalues of the "
+            "true Hessian; p of them are positive and q are negative. In some witnesses p or q is 0, which the paper's "
+            "natural numbers include.",
             SPECTRAL,
             THEORY_HEADLINES,
         ),
@@ -180,8 +181,8 @@ PAPER = Paper(
             "fedloru-printed-numbers",
             "What we found in FedLoRU's printed numbers",
             "Counts, ratios, ranges, averages and parameter shares of the three versions, recomputed from their tables "
-            "and from the architectures they name; and what tables and figures say of experiments that are not run "
-            "here at the printed scale, with runs at laptop scale.",
+            "and from the architectures they name. For experiments that we cannot run at the paper's scale, the page "
+            "reports what tables and figures state and what our runs at laptop scale show.",
             NUMBERS,
             NUMBER_HEADLINES,
             (
@@ -195,18 +196,18 @@ PAPER = Paper(
     ),
     findings=FINDINGS,
     called="FedLoRU",
-    main="Clients train low-rank updates of the weights, which the server accumulates; a client with fewer samples is "
-    "said to have a Hessian of larger stable rank, and the method to have the rate of FedAvg. Both claims survive with "
-    "corrections (the bound on the gap is four times too large, the rate needs restarted factors and weights of sum "
-    "1), but gradients of lower rank need not be better aligned.",
+    main="Clients train low-rank updates of the weights, which the server accumulates. The paper claims that a client "
+    "with fewer samples has a Hessian of larger stable rank, and that the method converges at the rate of FedAvg. Both "
+    "claims hold with corrections: the bound on the gap is four times too large, and the rate needs restarted factors "
+    "and weights of sum 1. But gradients of lower rank need not be better aligned.",
     facts=(
         Headline(
-            "On fewer samples the Hessian has the larger stable rank, as Theorem 3.2 says, and the gap grows in "
+            "With fewer samples the Hessian has a larger stable rank, as Theorem 3.2 says, and the gap grows in "
             "proportion to the number of weights. The printed lower bound on the gap is four times too large.",
             ("fedloru-v2/thm-3.2",),
         ),
         Headline(
-            "Gradients of lower rank need not be better aligned between clients. Up to the last outlier Theorem 3.3 "
+            "Gradients of lower rank need not be better aligned between clients. Up to the last outlier, Theorem 3.3 "
             "is right for clients without gradient errors of their own.",
             ("fedloru-v2/thm-3.3",),
         ),

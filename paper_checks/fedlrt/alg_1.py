@@ -30,8 +30,8 @@ from paper_checks.methods.relations import Relation, Relations, orthonormal, rel
     readings=(
         Reading(
             "tail from the first value that is cut",
-            r"The same with $\vartheta = \tau\|\tilde S^*\|$, and the least rank for which the norm of the singular "
-            r"values that go is below $\vartheta$.",
+            r"The same with $\vartheta = \tau\|\tilde S^*\|$, and the smallest rank for which the norm of the removed "
+            r"singular values is below $\vartheta$.",
             why=r"The box takes $\tau$ and truncates by $\vartheta$; Section 4.1 relates the two. Neither says which "
             "values go; the rule of Section 3.1 counts one that stays, with which S need not have full rank.",
         ),
@@ -125,7 +125,7 @@ def measure_auxiliary(context: Context) -> Auxiliary:
     ),
     vary=("share",),
     kind="algorithm",
-    because=r"The mean of aggregate is of $M_c$, which is defined nowhere: the second index is lost.",
+    because=r"The mean in “aggregate” is over $M_c$, which the paper does not define. The second index is lost.",
     expect=("holds", "search"),
     intended=Intended(
         "the matrices that were sent",

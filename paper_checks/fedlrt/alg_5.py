@@ -22,8 +22,8 @@ from paper_checks.methods.relations import Relation, Relations, relations, same
     readings=(
         Reading(
             "tail from the first value that is cut",
-            r"The same with the threshold of fedlrt/alg-1: $\vartheta = \tau\|\tilde S^*\|$, and the least rank for "
-            r"which the norm of the singular values that go is below $\vartheta$.",
+            r"The same with the threshold of fedlrt/alg-1: $\vartheta = \tau\|\tilde S^*\|$, and the smallest rank for "
+            r"which the norm of the removed singular values is below $\vartheta$.",
             why=r"The box takes $\tau$ and truncates by a $\vartheta$ that it does not define.",
         ),
     ),

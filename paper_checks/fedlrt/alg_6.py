@@ -73,19 +73,18 @@ def measure_naive(context: Context) -> list[Naive]:
     measure=measure_naive,
     control=Form("With one client the model is the client's.", {"alone": True}),
     correction=Form(
-        r"""Section 3 has the mean of the clients' models, $W^*$, in this place. To rebuild it or its factors the server
-        needs every client's model, in full or as bases and coefficients (see fedlrt/claim-alg6): the bases of the
-        clients can differ, and then the mean of their coefficients belongs to none of them. Besides, lines 4 to 10
-        never assign $U_c^{s+1}$, $S_c^{s+1}$, $V_c^{s+1}$: left open; in the check $U_c^{s+1}S_c^{s+1}V_c^{s+1,\top}$
-        is $\tilde U_c\tilde S_c^*\tilde V_c^\top$ cut to its largest r singular values, and the last step is sent
-        uncut. The bases $\tilde U$, $\tilde V$ of line 13 are defined nowhere: for the print the first client's are
-        taken.""",
+        r"""Section 3 has the mean $W^*$ of the clients' models here. To rebuild it or its factors, the server needs
+        every client's model, in full or as bases and coefficients (see fedlrt/claim-alg6): the bases of the clients can
+        differ, and then the mean of their coefficients belongs to none of them. Also, lines 4 to 10 never assign
+        $U_c^{s+1}$, $S_c^{s+1}$, $V_c^{s+1}$. In the check $U_c^{s+1}S_c^{s+1}V_c^{s+1,\top}$ is $\tilde U_c\tilde
+        S_c^*\tilde V_c^\top$ cut to its largest r singular values, and the last step is sent uncut. The paper does not
+        define the bases $\tilde U$, $\tilde V$ of line 13; the check of the printed form takes the first client's.""",
         {"as_printed": False},
         ({"as_printed": True}, {"scale": 1.001}),
     ),
     kind="algorithm",
-    because=r"The clients' bases can differ, and then the mean of coefficients belongs to none; $\tilde U$, $\tilde "
-    r"V$ are defined nowhere.",
+    because=r"If the clients' bases differ, the mean of coefficients belongs to none of them. $\tilde U$ and $\tilde "
+    "V$ are not defined.",
     expect=("holds", "search"),
     intended=Intended(
         "as corrected",
@@ -163,19 +162,19 @@ def measure_means(context: Context) -> list[Mean]:
     apart.""",
     measure=measure_means,
     control=Form(
-        "The mean of models of rank r in different bases can have a rank beyond r, as that of the models judged has.",
+        "The mean of models of rank r in different bases can have a rank beyond r, as in the models judged.",
         {"keep": ("beyond",)},
     ),
     correction=Form(
-        r"""The mean has rank at most $\min(n, Cr)$, which is attained. While $Cr < n$ neither $W^*$ nor an $n \times n$
+        r"""The mean has rank at most $\min(n, Cr)$, which is attained. If $Cr < n$, neither $W^*$ nor an $n \times n$
         SVD is needed: QR decompositions of $[U_1|\ldots|U_C]$ and $[V_1|\ldots|V_C]$ and an SVD of size $Cr$ give its
         factors.""",
         {"needed": "stacked"},
         ({"needed": "whole"}, {"needed": "one client's"}, {"spread": 1e-3}),
     ),
     uses=("fedlrt/alg-6",),
-    because="While Cr < n no full matrix is needed: QR decompositions of the stacked factors and an SVD of size Cr "
-    "give the mean's.",
+    because="If Cr < n, QR decompositions of the stacked factors and an SVD of size Cr give the SVD of the mean "
+    "without a full matrix.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",

@@ -69,8 +69,8 @@ def measure_splits(context: Context) -> list[Split]:
     ),
     kind="assumption",
     importance="result",
-    because=r"Where the norms of all and of the block differ by a share $\delta$, the rest can be a share of about "
-    r"$\sqrt{2\delta}$.",
+    because=r"If the norms of the gradient and of its block differ by a fraction $\delta$, the rest can be a fraction "
+    r"of about $\sqrt{2\delta}$.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
@@ -223,17 +223,18 @@ def measure_met(context: Context, draw: int = 0) -> Met:
         r"On the draw judged $\delta = \frac12$ satisfies (14) when the rank is found.", {"when": "found", "delta": 0.5}
     ),
     correction=Form(
-        r"""When the rank has just been found $\delta$ can be small: (14) needs 0.045 for the clients' losses on the
-        draw judged, and on 24 draws 0.03 to 1.03, at most 0.1 on 10 of them. Near the solution it need not be: on a
-        bowl (14) needs 0.41 after 60 rounds and never less than 0.4067, its limit, and in the homogeneous test 0.68 to
-        1.24 for the clients' losses on 24 draws at a distance of 0.01, because the bases still turn.""",
+        r"""When the rank has just been found, $\delta$ can be small: for the clients' losses (14) needs 0.045 on the
+        draw judged, and 0.03 to 1.03 on 24 draws, with at most 0.1 on 10 of them. Near the solution $\delta$ need not
+        be small, because the bases still turn. For a quadratic, (14) needs 0.41 after 60 rounds and never less than
+        0.4067, the limit. In the homogeneous test, at a distance of 0.01, it needs 0.68 to 1.24 for the clients' losses
+        on 24 draws.""",
         {"when": "found"},
         ({"delta": 0.01}, {"when": "near"}, {"when": "near, in the test"}),
     ),
     vary=("delta",),
     best={"delta": Best(0.045, "searched: what is needed on the draw that is judged")},
-    because=r"Near the solution the bases turn: least $\delta$ 0.41 on a bowl. With the rank found it is 0.045 on the "
-    "draw judged, 0.03 to 1.03 on 24.",
+    because=r"Near the solution the bases turn: a quadratic needs $\delta \ge 0.41$. With the rank found it is 0.045 "
+    "here, and 0.03 to 1.03 on 24 draws.",
     uses=("fedlrt/assumption-1",),
     expect=("corrected", "search"),
     intended=Intended(
@@ -259,7 +260,7 @@ def claim_assumption_when(met: Met, when: str = "both", delta: float = SMALL) ->
     )
     deltas: Mapping[int, float] = {count: met.bowl[count].needed for count in (1, 20, 60)}
     return (
-        "least deltas: bowl of the witness, "
+        "least deltas: the witness's quadratic, "
         + ", ".join(f"{value:.2g} after {count}" for count, value in deltas.items())
         + f", {met.later:.4g} after {LATER} rounds; homogeneous test ({SETTING}, polynomials orthonormal for the "
         f"uniform law, four clients), {deltas_told}, at a distance of {met.test.distances[last]:.2g}; on "

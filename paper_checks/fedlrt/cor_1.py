@@ -38,19 +38,20 @@ from paper_checks.methods.inequality import judge_inequality
         \frac1{s_*})\sqrt{1 + \delta^2})$ and $0 < x = s_*\lambda L \le \frac12$: $\min_{t \le T}\|\nabla_{\tilde
         S}\mathcal{L}\|^2 \le \frac{L}{x(1 - \kappa x)}\cdot\frac1T(\mathcal{L}(W_r^1) - \mathcal{L}(W_r^{T+1}) +
         \sum_t(\vartheta_t\|\nabla\mathcal{L}(\tilde W_r^{*,t})\| + \frac L2\vartheta_t^2))$, with $\vartheta_t$ the
-        norm of what round t cuts. As $\kappa < 1.2072$, the constant is at most $13.35L$ at $x = 1/12$ and $25.28L$ at
-        1/24; 96 serves from x = 1/94 to 1/2.""",
+        norm of what round t removes. As $\kappa < 1.2072$, the constant is at most $13.35L$ at $x = 1/12$ and $25.28L$
+        at 1/24; 96 is enough for x from 1/94 to 1/2.""",
         {"assumption": "outside", "loss": "gradient", "best": True, "most": 1.0, "limit": 0.5},
         mutants=({"factor": 0.95}, {"assumption": "printed"}, {"loss": "none"}),
     ),
     vary=("factor",),
     hypotheses=(
-        Dropped("rounds that start as in the corrected Theorem 4, with (14) in its place", {"assumption": "printed"}),
+        Dropped("rounds that start as in the corrected Theorem 4, with (14) instead", {"assumption": "printed"}),
     ),
     also=("fedlrt/cor-2",),
     uses=("fedlrt/thm-4",),
     importance="result",
-    because=r"Theorem 4, on which it rests, fails; and small rates descend too little for a bound without $1/\lambda$.",
+    because="Theorem 4, on which it depends, fails, and small rates descend too little for a bound without "
+    r"$1/\lambda$.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
@@ -136,8 +137,8 @@ PLUGGED = (
             "the inequality of Theorem 4",
             r"Plugging $\lambda s_* = \frac1{12L+\delta^2}$ into the inequality of "
             "Theorem 4 " + PLUGGED,
-            why=r"The proof begins with it, it has no number, and only it has the $\delta^2$ that is used. Printed is "
-            "(38), the inequality of Theorem 2.",
+            why="The proof begins with the inequality of Theorem 4, which has no number. Only this one has the "
+            r"$\delta^2$ that the proof uses. The paper prints (38), the inequality of Theorem 2.",
         ),
     ),
     control=Form(
@@ -157,8 +158,7 @@ PLUGGED = (
     vary=("constant",),
     hypotheses=(Dropped(r"$L \ge \delta^2/82$", {"least": 0.0}),),
     uses=("fedlrt/thm-4",),
-    because="Theorem 4's bracket is negative at this rate from $L = 1/6$ on; the bracket of (38), as printed, is too "
-    "small.",
+    because="At this rate Theorem 4's bracket is negative from $L = 1/6$ on. The printed bracket of (38) is too small.",
     expect=("corrected", "proof"),
     intended=Intended(
         "the inequality of Theorem 4",

@@ -1,8 +1,8 @@
 """Figure 1 and the heterogeneous test of Section 4.1: all points at every client, a target of rank 1 for each.
 
-Clients with the same points have the same second derivative, whichever their targets. With full gradients the mean of
-their local steps is a step of the mean loss at the mean of their weights, and nothing is left for a correction to do.
-Steps on minibatches, which “local epochs” may mean, are not covered: clients that draw others have other curvatures.
+Clients with the same points have the same second derivative, regardless of their targets. With full gradients the mean
+of their local steps is a step of the mean loss at the mean of their weights, so a correction has no effect. Steps on
+minibatches, which “local epochs” may mean, are not covered: clients that draw others have other curvatures.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ def make_problems(context: Context) -> dict[str, Setting]:
         ),
     ),
     kind="setting",
-    because="No normalisation is given: in the mean over the points curvatures spread 1 to 1 or 1 to 361, and other "
-    "steps are admitted.",
+    because="The paper gives no normalisation. Depending on it, curvatures differ by a factor of 1 or 361, and other "
+    "steps are allowed.",
     expect=("holds", "search"),
     intended=Intended(
         "in each normalisation of the polynomials",
@@ -373,18 +373,18 @@ WITNESS = {"n": 10, "clients": 4, "points": SAMPLES, "steps": HETEROGENEOUS.step
         "methods come within it, FeDLRT in fewer rounds than FedLin."
     ),
     control=Form(
-        """As it is described, on the points drawn, FedLin and FeDLRT with full correction come to 1e-5, FeDLRT in at
-        most 1.1 times as many rounds as FedLin.""",
+        """In the test as described, on the points drawn, FedLin and FeDLRT with full correction reach 1e-5, and FeDLRT
+        needs at most 1.1 times as many rounds as FedLin.""",
         {"parts": ("converge", "not slower")},
     ),
     correction=Form(
-        "Where the points are divided among the clients, FedAvg stalls and FedLin does not: on 24 draws of the points "
+        "If the points are divided among the clients, FedAvg stalls and FedLin does not: on 24 draws of the points, "
         "FedAvg's limit is 0.0015 to 0.062 from the minimiser, at random or by region and in each normalisation, and "
         "FedLin's at most 1e-11. With all points at every client and full gradients FedAvg is FedLin, and FeDLRT "
-        "without correction is that with it, round by round, in every basis and for every start, target and "
-        r"truncation; steps on minibatches are not covered. With polynomials orthonormal for the "
-        r"uniform law, $\tau = 0.01$ and a normal start of unit size cut to rank 5 all come to 1e-5, FeDLRT on the "
-        "points drawn in at most 1.1 times as many rounds as FedLin; on 120 sets in 0.41 to 1.006 times as many. "
+        "without correction is the same as with correction, round by round, in every basis and for every start, target "
+        "and truncation; steps on minibatches are not covered. With polynomials orthonormal for the uniform law, "
+        r"$\tau = 0.01$ and a normal start of unit size cut to rank 5 all come to 1e-5, FeDLRT on the points drawn in "
+        "at most 1.1 times as many rounds as FedLin; on 120 sets in 0.41 to 1.006 times as many. "
         + COARSE
         + " A round of FeDLRT sends 352 numbers at rank 4 and 475 at rank 5 with the simplified correction, 448 and "
         "625 with the full one, FedLin's 400: its costs to 1e-5 can be lower or higher, by rank and rounds on the way.",
@@ -405,8 +405,8 @@ WITNESS = {"n": 10, "clients": 4, "points": SAMPLES, "steps": HETEROGENEOUS.step
     },
     uses=("fedlrt/exp-heterogeneous",),
     importance="result",
-    because="With full gradients on all points at every client the curvatures agree: FedAvg is FedLin, and the "
-    "correction changes no round.",
+    because="With full gradients on all points, all clients have the same curvature, so FedAvg is FedLin and the "
+    "correction changes nothing.",
     expect=("corrected", "search"),
     intended=Intended(
         "as it is described",
@@ -431,9 +431,9 @@ def fig_1(
     if "plateau" in parts:
         # Without correction FeDLRT is where FeDLRT with correction is, if their rounds coincide.
         reached = compared.long.distances[-1] if same <= 1e-9 else float("inf")
-        promises.append(Relation("FeDLRT without correction stands still", close, reached, at_most=True, case=case))
+        promises.append(Relation("FeDLRT without correction stalls", close, reached, at_most=True, case=case))
         away = compared.limits["uniform", "all"].averaged
-        promises.append(Relation("FedAvg stands still", close, away, at_most=True, case=case))
+        promises.append(Relation("FedAvg stalls", close, away, at_most=True, case=case))
     if "divided" in parts:
         for basis in BASES:
             for split in DIVIDED:
@@ -499,8 +499,8 @@ ALONG_FOUR_SETTING = (
             "$2p_0(x)p_0(y)$, $p_1(x)p_1(y)$ and $2p_1(x)p_1(y)$, a normal start of size 0.01 cut to rank 5 and "
             r"$\tau = 0.1$: " + AT_LEAST_THREE,
             {"targets": "two axes"},
-            r"Legendre polynomials without further word have the value 1 at 1, products of them are targets of rank 1, "
-            r"and $\tau = 0.1$ and a small start are as in the homogeneous test.",
+            r"By default, Legendre polynomials have the value 1 at 1, their products are targets of rank 1, and $\tau "
+            "= 0.1$ and a small start are as in the homogeneous test.",
             (
                 {"targets": "two axes", "much": 10.0},
                 {"targets": "two axes", "precision": 1e-9},
@@ -521,7 +521,7 @@ ALONG_FOUR_SETTING = (
     vary=("much",),
     best={"much": Best(5.29, f"searched: the least of twenty sets of points, with targets along two axes ({COMMAND})")},
     uses=("fedlrt/exp-heterogeneous",),
-    because="Targets, normalisation and start are not named; FeDLRT needs 0.4 to 1.01 times FedLin's rounds, 0.12 to "
+    because="Targets, normalisation and start are not given. FeDLRT needs 0.4 to 1.01 times FedLin's rounds, 0.12 to "
     "0.19 along two low axes.",
     expect=("ambiguous", "search"),
     intended=Intended(
@@ -530,9 +530,9 @@ ALONG_FOUR_SETTING = (
         "word these have the value 1 at 1.",
     ),
     print="unstated",
-    ambiguous="Section 4.1 names neither the targets of the heterogeneous test nor normalisation, start or "
-    r"$\tau$. With normal targets FeDLRT is hardly faster than FedLin, with targets along two axes of low degree it is "
-    "more than five times as fast",
+    ambiguous="Section 4.1 does not give the targets of the heterogeneous test, the normalisation, the start or "
+    r"$\tau$. With normal targets FeDLRT is hardly faster than FedLin, but with targets along two axes of low degree "
+    "it is more than five times as fast",
 )
 def claim_het_converge(
     compared: Compared,
@@ -586,8 +586,8 @@ DEALT = {"all": "all points at every client", "random": "dealt at random", "regi
         ({"stands": True}, {"splits": ("random",)}, {"divided": ("all",)}, {"apart": -1.0}),
     ),
     uses=("fedlrt/exp-heterogeneous",),
-    because="With full gradients on all points at every client FedAvg's round is FedLin's: neither stalls for lack of "
-    "a correction.",
+    because="With full gradients on all points at every client, FedAvg's round is FedLin's, so neither stalls for lack "
+    "of a correction.",
     vary=(),
     expect=("corrected", "statistical"),
     intended=Intended(
@@ -613,14 +613,14 @@ def claim_het_plateau(
             told.append(f"{name_reading(basis)}, {DEALT[split]}: {one.averaged:.1e}")
             if stands:
                 case = {**WITNESS, "rounds": 900} if split == "all" else None
-                yield Relation("FedAvg stands still", CLOSE, one.averaged, at_most=True, case=case)
+                yield Relation("FedAvg stalls", CLOSE, one.averaged, at_most=True, case=case)
             else:
                 yield Relation("FedAvg comes to the minimiser", one.averaged, CLOSE, at_most=True)
                 yield Relation("FedAvg's round is FedLin's", one.apart, apart, at_most=True)
         for split in divided:
             away = compared.limits[basis, split].averaged
             told.append(f"{name_reading(basis)}, {DEALT[split]}: {away:.1e}")
-            yield Relation("divided points: FedAvg stands still", CLOSE, away, at_most=True)
+            yield Relation("divided points: FedAvg stalls", CLOSE, away, at_most=True)
     if not stands:
         yield Relation("FeDLRT's variants coincide", compared.same, apart, at_most=True)
     return f"{SETTING}; distance of FedAvg's limit, {'; '.join(told)}"
@@ -662,8 +662,8 @@ def claim_het_plateau(
     ),
     vary=(),
     uses=("fedlrt/exp-heterogeneous", "fedlrt/thm-3"),
-    because=r"No $\tau$ is named: with 0.1 FeDLRT can stop at a lower rank, with 0.01 it converges, as "
-    "Section 4.1 and the caption say.",
+    because=r"The paper gives no $\tau$. With 0.1 FeDLRT can stop at a lower rank; with 0.01 it converges, as Section "
+    "4.1 and the caption say.",
     expect=("ambiguous", "search"),
     intended=Intended(
         "with the threshold of the homogeneous test",
@@ -671,8 +671,9 @@ def claim_het_plateau(
         r"the test before: “$\tau = 0.1$ was used” (Section 4.1).",
     ),
     print="inconsistent",
-    ambiguous=r"No $\tau$ is named for the heterogeneous test. It is 0.1 in the test before it and 0.01 in Table 2. "
-    "The caption and Section 4.1, where FeDLRT converges, speak for the second, this sentence for the first",
+    ambiguous=r"The paper gives no $\tau$ for the heterogeneous test. It is 0.1 in the previous test and 0.01 in Table "
+    "2. The caption and Section 4.1, where FeDLRT converges, support the second value, but this sentence supports the "
+    "first",
 )
 def claim_thm3_figure(
     compared: Compared,

@@ -12,8 +12,8 @@ from paper_checks.methods.relations import Relation, Relations, relations
 
 @relations(
     "fedlrt/fig-2",
-    where="Figure 2, by its caption, whose beginning is lost in the text read here, with the text of Section 3 on its "
-    "panels (S travels too, as Section 3 says of panel 1; the drawing was not seen)",
+    where="Figure 2: its caption, whose beginning is missing from the text that we read, and what Section 3 says about "
+    "its panels (S is also sent, as Section 3 says about panel 1; we did not see the drawing)",
     says=r"""1) The current global basis U, V is broadcast. 2) The basis gradients $G_{c,U}$, $G_{c,V}$ are
     aggregated. 3) The augmented basis $\bar U$, $\bar V$ is broadcast. 4) The clients' updates $\tilde S_c^{s_*}$
     are aggregated.""",
@@ -21,15 +21,15 @@ from paper_checks.methods.relations import Relation, Relations, relations
     readings=(
         Reading(
             "by the caption alone",
-            "The caption as it is here: U and V alone are broadcast first.",
+            "The caption as we read it: only U and V are broadcast first.",
             why="The beginning of the caption is lost in the text read here, and so is the drawing.",
         ),
         Reading(
             "with the text",
             "1) The factorisation, U, V and S, is broadcast. 2) to 4) As in the caption.",
             {"panels": (("S", "U", "V"), ("U", "V"), ("Ubar", "Vbar"), ("coefficients",))},
-            "Section 3 says of panel 1 that the factorisation is broadcast; without S no client has the gradients of "
-            "panel 2.",
+            "Section 3 says about panel 1 that the factorisation is broadcast. Without S no client can compute the "
+            "gradients of panel 2.",
             (
                 {"variant": "FeDLRT, full"},
                 {"variant": "FeDLRT, simplified"},
@@ -40,7 +40,8 @@ from paper_checks.methods.relations import Relation, Relations, relations
     ),
     kind="algorithm",
     uses=("fedlrt/alg-1",),
-    because="By the caption alone S is not in panel 1, without which no client has the gradients of panel 2.",
+    because="According to the caption, panel 1 does not contain S, but without S no client can compute the gradients "
+    "of panel 2.",
     expect=("holds", "proof"),
     intended=Intended(
         "with the text", "Section 3: “the factorization is broadcast to the clients (panel 1)”, of which S is a part."

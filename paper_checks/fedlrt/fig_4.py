@@ -31,15 +31,14 @@ from paper_checks.methods.relations import Relation, Relations, relations
         "dx",
         "plain",
         one="target and points",
-        why=EARLY + " With one client the corrections are 0; of 32 the rounds are looked at in "
-        "fedlrt/claim-hom-clients, the ranks in fedlrt/claim-hom-rank. One start is taken for the "
-        "median of distance and loss.",
+        why=EARLY + " With one client the corrections are 0. The rounds of 32 clients are in fedlrt/claim-hom-clients, "
+        "their ranks in fedlrt/claim-hom-rank. We take one start for the median of distance and loss.",
     ),
     best={"after": Best(0.041, "searched: below it some distance or loss is above FedLin's, on one set of points")},
     vary=("after",),
     importance="result",
-    because="Normalisation and start are not given; with value 1 at 1 starts of size 0.01 fall below rank 4 on 23 of "
-    "24 draws.",
+    because="The paper gives no normalisation or start. With value 1 at 1, starts of size 0.01 fall below rank 4 in 23 "
+    "of 24 draws.",
     uses=("fedlrt/claim-hom-rank", "fedlrt/claim-hom-error"),
     expect=("holds", "search"),
     intended=Intended(

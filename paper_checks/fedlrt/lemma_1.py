@@ -151,9 +151,9 @@ def eq_6(
 @relations(
     "fedlrt/claim-gu-gv-choice",
     where="Section 3.1, basis augmentation, with Appendix D",
-    says="""$G_U$ and $G_V$ encapsulate the gradient flow dynamics (5) projected onto the original bases, and
-    augmenting by them is consistent with the basis update of the augmented BUG splitting (which is said to ensure that
-    the clients' optimiser is robust: fedlrt/claim-robust).""",
+    says="""$G_U$ and $G_V$ encapsulate the gradient flow dynamics (5) projected onto the original bases, and augmenting
+    by them is consistent with the basis update of the augmented BUG splitting (which, the paper says, makes the
+    clients' optimiser robust: fedlrt/claim-robust).""",
     measure=measure_wide,
     mutants=[{"shared": False}, {"beyond_tangent": 1.0}],
     readings=(
@@ -203,11 +203,11 @@ def claim_gu_gv(
     "fedlrt/lemma-1",
     where="Section 3.1, Lemma 1",
     says=r"""$\tilde S = \tilde U^\top U^tS^tV^{t,\top}\tilde V$ takes the form $\begin{bmatrix}S^t & 0\\0 &
-    0\end{bmatrix}$. So only $\bar U$ and $\bar V$ have to be broadcast, and S in place of $\tilde S$.""",
+    0\end{bmatrix}$. So only $\bar U$ and $\bar V$ have to be broadcast, and S instead of $\tilde S$.""",
     measure=measure_wide,
     mutants=[{"assembled": False}, {"corner": 1.01}, {"outside": 0.1}],
     hypotheses=(
-        Dropped(r"$2r \le n$", {"beyond": True}, r"$\tilde U^\top U = [I; 0]$ however many columns stand beside U"),
+        Dropped(r"$2r \le n$", {"beyond": True}, r"$\tilde U^\top U = [I; 0]$ regardless of how many columns follow U"),
         Dropped("S of full rank", {"singular": True}, "the products of the bases do not know S"),
     ),
     uses=("fedlrt/eq-22", "fedlrt/eq-23"),
@@ -241,7 +241,7 @@ FLIPPED = {"u": ["3/5", "4/5"], "g": ["1", "0"]}
 @relations(
     "fedlrt/eq-22",
     where="Appendix E, eq. (22)",
-    says=r"""$[U, G_U]$ begins with the orthonormal columns of U, so that a QR decomposition rearranges the columns of
+    says=r"""$[U, G_U]$ begins with the orthonormal columns of U, so a QR decomposition rearranges the columns of
     $G_U$ only, with $\tilde U = [U, \bar U]$, $\bar U \in \mathbb R^{n \times r}$ and $\bar U^\top U = 0$; likewise
     $\tilde V$. So $\tilde U^\top U = [U^\top U; \bar U^\top U] = [I; 0]$ and $\tilde V^\top V = [V^\top V; \bar V^\top
     V] = [I; 0]$.""",
@@ -251,7 +251,7 @@ FLIPPED = {"u": ["3/5", "4/5"], "g": ["1", "0"]}
             "any QR decomposition",
             r"The same with the orthogonal factors of any QR decompositions of $[U|G_U]$ and $[V|G_V]$ for $\tilde U$ "
             r"and $\tilde V$.",
-            why="“A QR decomposition therefor only rearranges the columns” is said of any of them.",
+            why="“A QR decomposition therefor only rearranges the columns” refers to any of them.",
         ),
         Reading(
             "U kept in front",
@@ -264,8 +264,8 @@ FLIPPED = {"u": ["3/5", "4/5"], "g": ["1", "0"]}
     ),
     hypotheses=(Dropped(r"$2r \le n$, as the shapes imply", {"beyond": True}),),
     uses=("fedlrt/eq-6",),
-    because="Some QR decompositions begin with -u for a column u of U, as those of libraries may; with U in front, as "
-    "printed, it holds.",
+    because="Some QR decompositions, also in libraries, begin with -u for a column u of U. With U in front, as "
+    "printed, the statement holds.",
     expect=("holds", "proof"),
     intended=Intended(
         "U kept in front",

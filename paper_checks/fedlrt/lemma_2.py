@@ -51,16 +51,16 @@ def regular(steps: Sequence[Step], singular: bool) -> list[Step]:
         Reading(
             "the same spans",
             r"For $USV^\top \in \mathcal M_r$ with $K = US$ and $L = VS^\top$: where $[U_0|\nabla_U\mathcal{L}]$ and "
-            r"$[V_0|\nabla_V\mathcal{L}]$ have 2r independent columns, or else with bases of what their columns span, "
-            "the bases of (16) and of (19) span the same spaces, so that the models of the coefficient step (17) that "
-            "follows are the same with either.",
+            r"$[V_0|\nabla_V\mathcal{L}]$ have 2r independent columns, or otherwise with bases of their column spaces, "
+            "the bases of (16) and of (19) span the same spaces, so the coefficient step (17) that follows gives the "
+            "same models with either.",
             why=r"$V = VS^\top$ and $USV$ mean nothing; (18) has $L(0) = V_0S_0^\top$. The proof is about spans, and "
             "qr may add any directions to dependent columns; what comes after the bases in the splitting is (17).",
         ),
     ),
     hypotheses=(Dropped(r"S of full rank, as elements of $\mathcal M_r$ have it", {"singular": True}),),
     uses=("fedlrt/eq-15", "fedlrt/eq-16", "fedlrt/lemma-2-step-20", "fedlrt/lemma-2-step-chain"),
-    because=r"$USV$ and $V = VS^\top$ are slips for $USV^\top$ and $L = VS^\top$; the spans agree, the factors "
+    because=r"$USV$ and $V = VS^\top$ are slips for $USV^\top$ and $L = VS^\top$. The spans agree, but the factors "
     "need not.",
     expect=("holds", "proof"),
     intended=Intended(

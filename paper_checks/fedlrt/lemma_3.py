@@ -111,8 +111,8 @@ def measure_sides(context: Context) -> list[Sides]:
         ({"sign": 1.0}, {"sign": -1.01}, {"third": "F_c"}, {"last": "V"}),
     ),
     importance="detail",
-    because=r"F is the negative gradient: the other sign; the third line has $F_c$ for F; $\tilde V$, not transposed, "
-    "does not fit.",
+    because=r"F is the negative gradient, so the sign is wrong. The third line has $F_c$ for F, and $\tilde V$ lacks a "
+    "transpose.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -214,7 +214,7 @@ def measure_lipschitz(context: Context) -> list[Lipschitz]:
         {"form": "U'(.)V"},
         ({"constant": 0.99}, {"form": "U(.)V'"}),
     ),
-    because=r"In (25) U has r columns and F has n rows, so that for $r < n$ the product does not exist.",
+    because=r"In (25) U has r columns and F has n rows, so the product does not exist for $r < n$.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -257,7 +257,7 @@ def lemma_3(
 
 @relations(
     "fedlrt/lemma-3-proof",
-    where="Appendix F, proof of Lemma 3 (of (24); (25) is said to be analogous: fedlrt/lemma-3)",
+    where="Appendix F, proof of Lemma 3 (of (24); the paper says that (25) is analogous: fedlrt/lemma-3)",
     says=r"""With $D = F(US_1V^\top) - F(US_2V^\top)$: $\|P_UDP_V\| = \|UU^\top DVV^\top\| \le
     \|U\|\|U^\top\|\|D\|\|V\|\|V^\top\| \le \|D\| \le L\|US_1V^\top - US_2V^\top\| = L\|U(S_1 - S_2)V^\top\| \le
     L\|U\|\|S_1 - S_2\|\|V^\top\| \le L\|S_1 - S_2\|$, by the operator norm inequality of the Frobenius norm (I),
@@ -273,13 +273,13 @@ def lemma_3(
             "operator norms of the bases",
             "Norms of U, V and their transposes are operator norms, the others Frobenius norms.",
             {"norms": "operator"},
-            "Step (I) is said to be by the “operator norm inequality of the Frobenius norm”.",
+            "The paper justifies step (I) by the “operator norm inequality of the Frobenius norm”.",
             ({"norms": "operator", "constant": 0.99},),
         ),
     ),
     uses=("fedlrt/lemma-3",),
     importance="detail",
-    because=r"The Frobenius norm of an orthonormal basis of r columns is $\sqrt r$, so that steps (II) lose a factor r "
+    because=r"The Frobenius norm of an orthonormal basis of r columns is $\sqrt r$, so steps (II) lose a factor of r "
     "or more.",
     expect=("holds", "proof"),
     intended=Intended(

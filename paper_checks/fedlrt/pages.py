@@ -68,7 +68,7 @@ def constants() -> tuple[tuple[str, ...], ...]:
 
 
 CONSTANTS = Listing(
-    "Printed constants, and the least ones",
+    "Printed and smallest possible constants",
     (
         "local steps $`s_*`$",
         "Theorem 1, printed $`e = 2.718`$: at $`\\lambda = 1/(Ls_*)`$",
@@ -82,16 +82,16 @@ CONSTANTS = Listing(
     constants,
 )
 STEP_SIZES = Listing(
-    "Step sizes: what the paper asks, and what is needed",
-    ("statement", "the paper asks", "what is found"),
+    "Step sizes: what the paper requires, and what is needed",
+    ("statement", "the paper requires", "what we found"),
     (
         ("drift, Theorem 1", "$`\\lambda \\le 1/(Ls_*)`$", "this is enough; the exact drift is known for every step"),
         (
             "descent before truncation, Theorems 2 and 8",
             "$`\\lambda \\le 1/(12Ls_*)`$",
-            "constant $`1 - 1/(2s_*)`$ in place of 12 for all $`\\lambda \\le 1/(Ls_*)`$ (proved); rounds of many "
-            "steps that ascend exist from $`s_*\\lambda L = 2.64`$ on: nine clients with losses $`w + \\frac h2w^2`$ "
-            "of one number, $`h = 1`$ for seven and $`h = -1`$ for two, 4,000 steps from 0 (at 2.63 they descend)",
+            "constant $`1 - 1/(2s_*)`$ instead of 12 for all $`\\lambda \\le 1/(Ls_*)`$ (proved); rounds of many steps "
+            "that ascend exist from $`s_*\\lambda L = 2.64`$ on: nine clients with losses $`w + \\frac h2w^2`$ of one "
+            "number, $`h = 1`$ for seven and $`h = -1`$ for two, 4,000 steps from 0 (at 2.63 they descend)",
         ),
         (
             "descent with truncation, Theorem 2",
@@ -101,8 +101,8 @@ STEP_SIZES = Listing(
         (
             "convergence, Theorem 3",
             "any $`\\lambda \\le 1/(12Ls_*)`$",
-            "a lower bound on the rate is needed as well: the constant grows like $`1/(s_*\\lambda)`$; 48 serves from "
-            "$`s_*\\lambda L`$ of 0.0213 to 1/2",
+            "a lower bound on the rate is needed as well: the constant grows like $`1/(s_*\\lambda)`$; 48 is enough "
+            "for $`s_*\\lambda L`$ from 0.0213 to 1/2",
         ),
         (
             "simplified correction, Theorem 4",
@@ -114,7 +114,7 @@ STEP_SIZES = Listing(
         (
             "simplified correction, Corollary 1",
             "$`\\lambda \\le 1/(s_*(12L + \\delta^2))`$",
-            "the limit adds quantities of different units; 96 serves from $`s_*\\lambda L`$ of 1/94 to 1/2",
+            "the limit adds quantities of different units; 96 is enough for $`s_*\\lambda L`$ from 1/94 to 1/2",
         ),
     ),
 )
@@ -128,13 +128,13 @@ ANALYSIS = Page(
     THEMES,
     (
         Headline(
-            r"Before truncation a round with the full correction lowers the loss by more than stated: $1 - "
-            r"\frac1{2s_*}$ serves for the constant 12, and learning rates up to $\frac1{Ls_*}$ are admitted.",
+            "Before truncation, a round with the full correction lowers the loss by more than stated: the constant 12 "
+            r"can be replaced by $1 - \frac1{2s_*}$, and learning rates up to $\frac1{Ls_*}$ are allowed.",
             ("fedlrt/thm-8", "fedlrt/thm-7"),
         ),
         Headline(
-            r"A client drifts less than stated: at most $e - 1$ times $s_*\lambda$ times the norm of the gradient, "
-            "where the paper has e times that.",
+            r"A client drifts less than stated: by at most $(e - 1)s_*\lambda$ times the norm of the gradient, where "
+            "the paper has $e$ for $e - 1$.",
             ("fedlrt/thm-1",),
         ),
         Headline(
@@ -143,8 +143,8 @@ ANALYSIS = Page(
             ("fedlrt/claim-fedlin",),
         ),
         Headline(
-            "The augmented coefficients are S in a corner of zeros, so that only the new basis vectors have to "
-            "be sent.",
+            "The augmented coefficients are S in the upper left corner of a matrix of zeros, so only the new basis "
+            "vectors have to be sent.",
             ("fedlrt/lemma-1", "fedlrt/eq-23"),
         ),
         Headline(
@@ -152,12 +152,13 @@ ANALYSIS = Page(
             ("fedlrt/claim-robust",),
         ),
         Headline(
-            "At a given rank every cost of FeDLRT is linear in n, and no round forms the full matrix.",
+            "At a given rank, every cost of FeDLRT is linear in n, and no round forms the full matrix.",
             ("fedlrt/claim-linear-n", "fedlrt/claim-svd-size", "fedlrt/claim-no-full-matrix"),
         ),
         Headline(
-            "With polynomials orthonormal for the uniform law FeDLRT finds the rank of the homogeneous test early, "
-            "comes within 1e-5 of the minimiser, and is more than ten times as fast as FedLin on the points drawn.",
+            "With polynomials that are orthonormal for the uniform law, FeDLRT finds the rank of the homogeneous test "
+            "early, comes within 1e-5 of the minimiser, and is more than ten times as fast as FedLin on the points "
+            "drawn.",
             ("fedlrt/claim-hom-rank", "fedlrt/claim-hom-error", "fedlrt/claim-hom-10x", "fedlrt/fig-4"),
         ),
     ),

@@ -15,12 +15,13 @@ PAPER = Paper(
     findings=FINDINGS,
     together=(("sec_4_1", "fig_4"),),
     called="FeDLRT",
-    main="Clients train a small matrix of coefficients in bases that all share, and the server adapts the rank; each "
-    "round is said to lower the global loss up to the cost of truncation. Before truncation it does, with better "
-    "constants, but truncation costs more than stated, and the cheaper correction needs a stronger assumption.",
+    main="Clients train a small matrix of coefficients in shared bases, and the server adapts the rank. The paper "
+    "claims that each round lowers the global loss up to the cost of truncation. Before truncation this is true, even "
+    "with better constants. But truncation costs more than stated, and the simplified correction needs a stronger "
+    "assumption.",
     facts=(
         Headline(
-            r"Before truncation a round with the full correction lowers the loss by at least what is stated. "
+            "Before truncation, a round with the full correction lowers the loss by at least the stated amount. "
             r"Truncation can cost more than $L\vartheta$: the right bound is $\vartheta\|\nabla\mathcal{L}\| + \frac "
             r"L2\vartheta^2$.",
             ("fedlrt/thm-8", "fedlrt/thm-2"),

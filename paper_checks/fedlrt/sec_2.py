@@ -61,7 +61,7 @@ def measure_pooling(context: Context) -> Sequence[Point]:
     ),
     hypotheses=(Dropped("all $X_c$ of one size", {"more": 1}),),
     kind="definition",
-    because="A sample of two clients counts once in the union, and in the losses of both: 1/3 against 1/2.",
+    because="A sample that two clients share counts once in the union, but in the losses of both: 1/3 against 1/2.",
     expect=("holds", "proof"),
     intended=Intended(
         "no sample at two clients",
@@ -169,8 +169,8 @@ def measure_fedavg(context: Context) -> list[Local]:
         ),
     ),
     importance="detail",
-    because=r"The formula has the gradient of $\mathcal{L}$; the sentence before it and Algorithm 3 have that of "
-    r"$\mathcal{L}_c$.",
+    because=r"The formula has the gradient of $\mathcal{L}$, but the sentence before it and Algorithm 3 have the "
+    r"gradient of $\mathcal{L}_c$.",
     expect=("holds", "proof"),
     intended=Intended(
         "local loss",
@@ -234,8 +234,8 @@ def measure_fedlin(context: Context) -> list[Local]:
     ),
     uses=("fedlrt/eq-2",),
     importance="detail",
-    because=r"The formula has the gradient of $\mathcal{L}$; Algorithm 4 and the text around it have that of "
-    r"$\mathcal{L}_c$.",
+    because=r"The formula has the gradient of $\mathcal{L}$, but Algorithm 4 and the text around it have the gradient "
+    r"of $\mathcal{L}_c$.",
     expect=("holds", "proof"),
     intended=Intended(
         "local loss",

@@ -56,8 +56,8 @@ def measure_flow(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...]]
         asks="neither",
     ),
     importance="detail",
-    because=r"The third line needs the transposed gradient: $\nabla_W\mathcal{L}\,U$ lives on the rows, and V on the "
-    r"columns.",
+    because=r"The third line needs the transposed gradient, because $\nabla_W\mathcal{L}\,U$ acts on the rows and V on "
+    "the columns.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -159,8 +159,7 @@ def measure_factors(context: Context) -> dict[str, list[Factors]]:
     ),
     vary=("length",),
     uses=("fedlrt/claim-trunc",),
-    because=r"The threshold of Section 3.1 counts $\sigma_{r_1}$, which is kept, so that a singular value of 0 can be "
-    "kept.",
+    because=r"The tail in Section 3.1 includes $\sigma_{r_1}$, which is kept, so a singular value of 0 can be kept.",
     expect=("holds", "proof"),
     intended=Intended(
         "tail from the first value that is cut",
@@ -206,7 +205,7 @@ def claim_factors(
             ({"variants": ("naive",)}, {"sides": 4.0}),
         ),
     ),
-    because=r"What clients optimise is the augmented $\tilde S$, 2r by 2r; the rest is as the sentence has it.",
+    because=r"The clients optimise the augmented $\tilde S$, which is 2r by 2r. The rest of the sentence is right.",
     uses=("fedlrt/alg-1", "fedlrt/alg-5"),
     expect=("holds", "proof"),
     intended=Intended(

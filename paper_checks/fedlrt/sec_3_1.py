@@ -201,11 +201,11 @@ def measure_shared(context: Context) -> Shared:
             r"\tilde U(\frac1C\sum_c\tilde S_c^{s_*})\tilde V^\top = \tilde U\tilde S^*\tilde V^\top$, and the "
             "aggregate has rank at most 2r.",
             {"index": True},
-            "The sentence goes on with other schemes, whose aggregate could be of full rank.",
+            "The sentence continues with other schemes, whose aggregate could be of full rank.",
             ({"share": 1.01}, {"bases": "own"}, {"room": -1}),
         ),
     ),
-    because=r"The summand $\tilde W_r^{s_*}$ lacks its index c, which (32) has; “preserved” is that the rank is at "
+    because=r"The summand $\tilde W_r^{s_*}$ lacks the index c that (32) has. “Preserved” means that the rank is at "
     "most 2r.",
     expect=("holds", "proof"),
     intended=Intended(
@@ -297,8 +297,8 @@ def measure_spectra(context: Context) -> list[Spectrum]:
         {"after": 1},
         ({"after": 0}, {"after": 2}, {"strict": False}, {"bound": 0.99}),
     ),
-    because=r"The tail counts $\sigma_{r_1}$, which is kept: no rank may qualify, or a 0 is kept "
-    "(fedlrt/claim-factors).",
+    because=r"The tail includes $\sigma_{r_1}$, which is kept, so it can happen that no rank qualifies or that a 0 is "
+    "kept (fedlrt/claim-factors).",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",

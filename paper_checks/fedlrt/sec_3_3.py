@@ -126,7 +126,7 @@ def least_coefficient(polynomial: Mapping[Powers, Any], widest: int, steps: int)
             "For $s_* \\ge 7$ and $2r \\le n$, counted as the boxes compute, the simplified correction saves a part of "
             "the client's communication, computation and memory, at most a quarter of each; orders are the same, and "
             "there is one communication round less.",
-            why="“Slightly” has no number, and a quarter is taken. The fewest local steps are 240/32, which is 7 or 8, "
+            why="“Slightly” has no number, so we take a quarter. The fewest local steps are 240/32, which is 7 or 8, "
             "and the augmented bases of eq. (6) need 2r columns.",
         ),
     ),
@@ -136,7 +136,7 @@ def least_coefficient(polynomial: Mapping[Powers, Any], widest: int, steps: int)
     expect=("holds", "proof"),
     intended=Intended(
         "at all sizes of Section 4",
-        "“slightly reduced compared to the full variance corrected” gives no number: a quarter is taken, at all sizes "
+        "“slightly reduced compared to the full variance corrected” gives no number. We take a quarter, at all sizes "
         "of Section 4 (240/32 steps, 2r ≤ n from eq. (6)).",
     ),
 )

@@ -1,4 +1,4 @@
-"""Section 4.1, homogeneous test: its setting, its step size, and what it is said to show."""
+"""Section 4.1, homogeneous test: its setting, its step size, and what the paper says it shows."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ def make_problems(context: Context) -> dict[tuple[str, int], Setting]:
         ),
     ),
     kind="setting",
-    because="No normalisation is given: in the mean over the points curvatures spread 1 to 1 or 1 to 1521, and other "
-    "steps are admitted.",
+    because="The paper gives no normalisation. Depending on it, curvatures differ by a factor of 1 or 1521, and other "
+    "steps are allowed.",
     expect=("holds", "search"),
     intended=Intended(
         "in each normalisation of the polynomials",
@@ -169,8 +169,8 @@ ADMITTED = (
         ),
     ),
     best={"rate": Best(3.99e-3, "searched: the largest admitted rate for 32 clients, the least of 24 draws")},
-    because="With value 1 at 1 the step is admitted for every C; with orthonormal polynomials not for 32 clients, on "
-    "any of 24 draws.",
+    because="With value 1 at 1 the step is allowed for every C. With orthonormal polynomials it is too large for 32 "
+    "clients on all 24 draws.",
     expect=("ambiguous", "search"),
     intended=Intended(
         "value 1 at 1",
@@ -178,8 +178,8 @@ ADMITTED = (
         "the value 1 at 1.",
     ),
     print="unstated",
-    ambiguous="Section 4.1 names no normalisation. Legendre polynomials without further word have the value 1 at 1. "
-    "Orthonormal ones bring the rank “within a few aggregation rounds”, as the text says of this test",
+    ambiguous="Section 4.1 gives no normalisation. By default, Legendre polynomials have the value 1 at 1. Orthonormal "
+    "ones bring the rank “within a few aggregation rounds”, as the text says of this test",
 )
 def claim_hom_stepsize(
     smoothness: Mapping[str, Mapping[int, float]], basis: str = "uniform", rate: float = RATE, steps: int = STEPS
@@ -206,7 +206,7 @@ LARGER_STARTS = (
     "with value 1 at 1, on other draws of target and points, the median rank over 20 starts of size 0.01 falls below 4 "
     "within 200 rounds on 23 of 24 draws; over 20 of size 0.1 it is 4 after 1500 rounds, from round 294 on at the "
     "earliest, and was never below, on 6 of 8; from one start of size 1 it is 4 from round 25,053 to 64,182 on, and "
-    "never below, on four, and the distance 0.11 to 0.15 after 160,000, so that larger starts may do; their runs are "
+    "never below, on four, and the distance 0.11 to 0.15 after 160,000, so larger starts may do; their runs are "
     "too long to be judged; with the other polynomials, from one start, the rank is 4 after 18 % of the run at the "
     f"latest, and never below, on 16 draws ({COMMAND})"
 )
@@ -239,7 +239,7 @@ class Errors:
 def follow_errors(context: Context) -> Errors:
     """Follow one client in all readings, and 32 clients, at the full budget also 2 to 16, in the one that is meant.
 
-    A seed is drawn once, so that the claims on these runs share them.
+    A seed is drawn once, so the claims on these runs share them.
     """
     seed, more, away = stream_of_one_target(Context(context.claim_id, 0, context.budget)), dict[int, Run](), 0.0
     for C in CLIENTS[context.size(len(CLIENTS) - 1, 1) :]:
@@ -266,8 +266,8 @@ def follow_errors(context: Context) -> Errors:
     hypotheses=(Dropped(f"last singular value of the target above {WEAKEST} of its norm", {"basis": "weak target"}),),
     vary=("early",),
     best={"early": Best(0.18, f"searched: the latest on 16 draws, one start, in the readings that pass ({COMMAND})")},
-    because="Normalisation and start are not given; with value 1 at 1 starts of size 0.01 fall below rank 4 on most "
-    "draws.",
+    because="The paper gives no normalisation or start. With value 1 at 1, starts of size 0.01 fall below rank 4 on "
+    "most draws.",
     uses=("fedlrt/exp-homogeneous",),
     expect=("holds", "search"),
     intended=Intended(
@@ -344,8 +344,8 @@ OTHER_STARTS = (
         )[1:],
     ),
     uses=("fedlrt/exp-homogeneous",),
-    because="Normalisation and start are not given; with value 1 at 1 a start of size 0.01 can fall below rank 4 for "
-    "good.",
+    because="The paper gives no normalisation or start. With value 1 at 1, a start of size 0.01 can fall below rank 4 "
+    "permanently.",
     expect=("holds", "search"),
     intended=Intended(
         "orthonormal for the uniform law with a start of size 0.01",
@@ -440,7 +440,7 @@ def count_rounds(context: Context) -> list[Counts]:
     ),
     vary=(),
     uses=("fedlrt/exp-homogeneous",),
-    because="The mean loss is the same for every C: 32 clients need as many rounds as one, or 0.1 to 3 % more.",
+    because="The mean loss is the same for every C, so 32 clients need as many rounds as one, or 0.1 to 3 % more.",
     expect=("refuted", "statistical"),
     intended=Intended(
         "rounds to a distance",
@@ -497,8 +497,8 @@ LEVELS = (1e-2, 1e-3, 1e-4, 1e-5)
     },
     importance="result",
     uses=("fedlrt/claim-hom-error",),
-    because="Normalisation, targets and start are not given: ten is reached on the draw judged; on sixteen the most is "
-    "8.4 to 298 times.",
+    because="Normalisation, targets and start are not given. The judged draw reaches ten times; on sixteen draws the "
+    "most is 8.4 to 298 times.",
     expect=("holds", "search"),
     intended=Intended(
         "orthonormal for the uniform law with a start of size 0.01",

@@ -83,7 +83,7 @@ def count_networks(context: Context) -> Heads:
     where="Section 4.2 and Table 2, with Figure 5",
     says=r"""ResNet18 on CIFAR10, FeDLRT on its fully connected head, $\vartheta = \tau\|\tilde S^*\|$ with $\tau =
     0.01$; the data are partitioned equally; a local iteration is one mini-batch update and $s_*$ the maximum number of
-    local iterations; $s_* = 240/C$ for C = 1, ..., 16 or 32, so that in each training run the global network iterates
+    local iterations; $s_* = 240/C$ for C = 1, ..., 16 or 32, so in each training run the global network iterates
     through the same amount of data; 10 random initialisations, each warm-started with 5 iterations with one client; 200
     aggregation rounds, batch size 128, SGD with learning rate 1e-3 to 5e-4 by cosine annealing, momentum 0.9, weight
     decay 1e-3.""",
@@ -103,8 +103,8 @@ def count_networks(context: Context) -> Heads:
     ),
     kind="setting",
     importance="detail",
-    because="Not given: the starting rank, how batch norm and momentum are averaged, whether rounds or steps anneal "
-    "the rate, and the validation set.",
+    because="The starting rank, the averaging of batch norm and momentum, the annealing (rounds or steps) and the "
+    "validation set are not given.",
     expect=("holds", "search"),
     intended=Intended(
         "240/C rounded down",
@@ -119,7 +119,7 @@ def exp_resnet18(found: Heads, budget: int = BUDGET, within: float = 0.07) -> Ev
     saved = [1 - Fraction(3 * 522 * r + 5 * r * r + 8 * r * r, 4 * head) for r in (1, 2)]
     return judge_relations(
         split_batches(CLIENTS, budget, within),
-        f"numbers of clients one by one; the head is {head:,} of {whole:,} parameters, 512 x 10, so that the "
+        f"numbers of clients one by one; the head is {head:,} of {whole:,} parameters, 512 x 10, so the "
         f"communication of the compressed layer is {100 * float(saved[0]):.1f} % below FedLin's at rank 1 with full "
         f"correction, and {100 * float(saved[1]):.1f} % at rank 2: the stated saving of up to 90 % asks for rank 1",
     )
@@ -144,17 +144,17 @@ def exp_resnet18(found: Heads, budget: int = BUDGET, within: float = 0.07) -> Ev
             "what is named fits together",
             "The transformer has matrices of 512 x 512, and $s_* = 240/C$ is a whole number for 1, 2, 4, 8 and 16 "
             "clients (7.5 if 32 are among them, as in Section 4.2).",
-            why="A setting is judged by whether what it defines exists. Left open are VGG16's low-rank layers and its "
-            "head, the numbers of clients, the ranks at the start, the transformer's correction, which may be either "
-            "(AlexNet's is the simplified one by Figure 6 alone), its ResNet block and its rate of drop-out, the split "
-            "of the data, the validation sets, the numbers of runs, and whether the rates are annealed by rounds or "
-            "iterations.",
+            why="A setting is judged by whether what it defines exists. The paper leaves open VGG16's low-rank layers "
+            "and its head, the numbers of clients, the ranks at the start, the transformer's correction, which may be "
+            "either (AlexNet's is the simplified one by Figure 6 alone), its ResNet block and its rate of drop-out, "
+            "the split of the data, the validation sets, the numbers of runs, and whether the rates are annealed by "
+            "rounds or iterations.",
         ),
     ),
     kind="setting",
     importance="detail",
-    because="VGG16's low-rank layers and its head, the ranks at the start and, in the text, the numbers of clients are "
-    "not named.",
+    because="The paper does not give VGG16's low-rank layers and head, the starting ranks or, in the text, the numbers "
+    "of clients.",
     expect=("holds", "search"),
     intended=Intended(
         "what is named fits together",

@@ -108,8 +108,8 @@ def measure_steps_from_any(context: Context) -> list[Stepped]:
             r"From any S, small, large or nearly singular, a step of $\lambda$ without truncation ends within "
             r"$\lambda\|\nabla\mathcal{L}\|$ of the full-rank step, and lowers the loss or keeps it for $\lambda L "
             r"\le 2$, as at full rank; (5) by Euler and alternating descent do not.",
-            why="Just before Theorem 5 the splitting is said to have no step-size restrictions that depend on the "
-            "manifold, and the steps of the contrasted scheme are limited from above by S.",
+            why="Just before Theorem 5, the paper says that the splitting has no step-size restrictions that depend on "
+            "the manifold, and that S limits the steps of the contrasted scheme from above.",
         ),
     ),
     uses=("fedlrt/thm-5",),
@@ -155,8 +155,8 @@ FIGURE_3 = 200
             "a copy of every factor, as r/n falls",
             r"$KV_0^\top$ and $U_0L^\top$, each with arrays of its own for both factors, take in addition 200 % of "
             r"what $USV^\top$ takes, in the limit $r/n \to 0$.",
-            why="Three versions of the layer are said to be tracked; S, r by r, is left out of the count, as it may be "
-            "where r is small compared with n.",
+            why="The paper says that three versions of the layer are tracked. It leaves S, r by r, out of the count, "
+            "which is justified if r is small compared with n.",
         ),
     ),
     expect=("holds", "proof"),

@@ -1,4 +1,4 @@
-"""Table 1 and what the text says of it: costs counted while the algorithms run, as polynomials in the sizes."""
+"""Table 1 and what the text says about it: costs counted while the algorithms run, as polynomials in the sizes."""
 
 from __future__ import annotations
 
@@ -97,10 +97,10 @@ def largest_ranks(
     kind="experiment",
     importance="result",
     expect=("not checkable here", None),
-    expect_reason="which ranks keep the accuracy of the benchmarks is a matter of training them, and no figure of "
-    "theirs shows the compute of a client. Costs alone: for a 512 x 512 layer, one local step and one sample, Table "
-    "1 has a tenth of FedLin's communication up to rank 31 with either correction, and a tenth of its client "
-    "compute up to rank 12, or 6 if the gradients in U and V add 4nr",
+    expect_reason="which ranks keep the accuracy of the benchmarks can only be found by training them, and none of "
+    "their figures shows the compute of a client. The costs by themselves: for a 512 x 512 layer, one local step and "
+    "one sample, Table 1 has a tenth of FedLin's communication up to rank 31 with either correction, and a tenth of "
+    "its client compute up to rank 12, or 6 if the gradients in U and V add 4nr",
 )
 def claim_order_of_magnitude(costs: Mapping[str, Mapping[str, Polynomial]]) -> Evidence:
     """Undecided, with the largest ranks at which the costs are a tenth of FedLin's."""
@@ -169,8 +169,8 @@ ROUNDS = (1, 2, 2, 2, 3)
     kind="number",
     uses=("fedlrt/alg-1", "fedlrt/alg-3", "fedlrt/alg-4", "fedlrt/alg-5"),
     importance="result",
-    because=r"All orders are right; as numbers, full correction sends $6nr + 13r^2$ for $6nr + 10r^2$, and more is "
-    "held than printed.",
+    because="The orders are right, but full correction sends $6nr + 13r^2$ numbers, not $6nr + 10r^2$, and memory is "
+    "larger than printed.",
     vary=(),
     expect=("corrected", "proof"),
     intended=Intended(
@@ -293,7 +293,7 @@ MARKS = {
             "compression; two of them have variance correction. Each of the table's other low-rank schemes lacks some "
             "of it.",
             why="The sentence is the caption of this table, which has three variants. One of them is named by its lack "
-            "of the correction, so that the correction is an option of FeDLRT's.",
+            "of the correction, so the correction is an option of FeDLRT.",
         ),
     ),
     uses=("fedlrt/table-1",),

@@ -82,8 +82,8 @@ def measure_truncated(context: Context) -> list[Truncated]:
     correction=Form(
         r"""$\mathcal{L}(W_r^{t+1}) - \mathcal{L}(W_r^t) \le -s_*\lambda(1 - (1 - \frac1{2s_*})s_*\lambda
         L)\|\nabla_{\tilde S}\mathcal{L}\|^2 + \vartheta\|\nabla\mathcal{L}(\tilde W_r^*)\| + \frac L2\vartheta^2$, for
-        all $s_*\lambda L \le 1$ and any threshold; $1 - \frac1{2s_*}$ is the least constant that serves all small
-        learning rates. The printed cost $L\vartheta$ serves where L also bounds the gradient along the truncation.""",
+        all $s_*\lambda L \le 1$ and any threshold; $1 - \frac1{2s_*}$ is the least constant that works for all small
+        learning rates. The printed cost $L\vartheta$ is right if L also bounds the gradient along the truncation.""",
         {"loss": "gradient", "constant": 1.0, "best": True, "limit": 1.0},
         mutants=({"constant": 0.9}, {"share": 0.9}, {"leading": 1.05}),
     ),
@@ -92,8 +92,8 @@ def measure_truncated(context: Context) -> list[Truncated]:
     also=("fedlrt/thm-9", "fedlrt/eq-38"),
     uses=("fedlrt/thm-8",),
     importance="result",
-    because=r"L bounds no gradient: truncation can cost $\vartheta\|\nabla\mathcal{L}\| + L\vartheta^2/2$, more than "
-    r"$L\vartheta$.",
+    because=r"L does not bound the gradient. Truncation can cost $\vartheta\|\nabla\mathcal{L}\| + L\vartheta^2/2$, "
+    r"more than $L\vartheta$.",
     expect=("corrected", "kernel"),
     intended=Intended(
         "literal",
@@ -156,12 +156,12 @@ THETA = float(Fraction(str(WITNESS["theta"])))
     correction=Form(
         r"""$\mathcal{L}(W_r^{t+1}) \le \mathcal{L}(\tilde W_r^*) + \vartheta\|\nabla\mathcal{L}(\tilde W_r^*)\| + \frac
         L2\vartheta^2$; with a bound G on the gradient along the way, $\mathcal{L}(\tilde W_r^*) + G\vartheta$.
-        Smoothness bounds no gradient.""",
+        Smoothness does not bound the gradient.""",
         {"cost": "gradient"},
         mutants=({"cost": "L theta"}, {"share": 0.99}, {"h": 0.45}, {"sign": 1.0}),
     ),
     vary=("share",),
-    because="Smoothness bounds how fast the gradient changes, not the gradient, which the last step needs.",
+    because="Smoothness bounds the change of the gradient, but the last step needs a bound on the gradient itself.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
@@ -207,8 +207,8 @@ def eq_36(
             "given the three bounds",
             r"The first equality holds always, and the bound in every round in which (36), $\mathcal{L}(W_r^{t+1}) \le "
             r"\mathcal{L}(\tilde W_r^*) + L\vartheta$, Theorem 8 and Lemma 7 hold.",
-            why="It combines these three, each of which is judged by itself (fedlrt/eq-36, which fails, fedlrt/thm-8, "
-            "fedlrt/lemma-7).",
+            why="It combines these three statements, which we judge separately (fedlrt/eq-36, which fails, "
+            "fedlrt/thm-8, fedlrt/lemma-7).",
         ),
     ),
     uses=("fedlrt/eq-36", "fedlrt/thm-8", "fedlrt/lemma-7"),

@@ -88,13 +88,14 @@ def measure_runs(context: Context) -> list[Run]:
         {"loss": "gradient", "only": 1.0 / 24.0},
     ),
     correction=Form(
-        r"""With Theorem 2's corrected cost of truncation $\min_{t \le T}\|\nabla_{\tilde S}\mathcal{L}\|^2 \le
+        r"""With Theorem 2's corrected cost of truncation, $\min_{t \le T}\|\nabla_{\tilde S}\mathcal{L}\|^2 \le
         K\cdot\frac1T\left(\mathcal{L}(W_r^1) - \mathcal{L}(W_r^{T+1}) + \sum_t(\vartheta_t\|\nabla\mathcal{L}(\tilde
         W_r^{*,t})\| + \frac L2\vartheta_t^2)\right)$ with $\vartheta_t$ the norm of what round t cuts and $K = 2L/(1 -
         (1-\lambda L)^{2s_*})$ for $0 < s_*\lambda L \le 1/2$: the least K for T = 1, at most $1/(s_*\lambda(1 -
-        s_*\lambda L))$. K is at most $25.02L$ at $s_*\lambda L = 1/24$ and $13.03L$ at 1/12; 48 serves for $s_*\lambda
-        L$ from 0.0213 to 1/2, and no constant serves all small rates. (This is proved up to 1/2; at $s_*\lambda L = 1$
-        and 2 the certificates of fedlrt/thm-8 have the same worst case to $10^{-4}$, for their clients and steps.)""",
+        s_*\lambda L))$. K is at most $25.02L$ at $s_*\lambda L = 1/24$ and $13.03L$ at 1/12; 48 is enough for
+        $s_*\lambda L$ from 0.0213 to 1/2, and no constant works for all small rates. (This is proved up to 1/2; at
+        $s_*\lambda L = 1$ and 2 the certificates of fedlrt/thm-8 have the same worst case to $10^{-4}$, for their
+        clients and steps.)""",
         {"loss": "gradient", "best": True, "limit": 0.5},
         mutants=({"share": 0.9}, {"factor": 0.99}, {"loss": "L theta"}),
     ),
@@ -102,7 +103,7 @@ def measure_runs(context: Context) -> list[Run]:
     also=("fedlrt/thm-10",),
     uses=("fedlrt/thm-2",),
     importance="result",
-    because="Small rates descend too little for one constant, even where nothing is cut; and truncation can cost more "
+    because="Small rates descend too little for one constant, even without truncation, and truncation can cost more "
     r"than $L\vartheta$.",
     expect=("corrected", "proof"),
     intended=Intended(
@@ -141,8 +142,8 @@ def thm_3(
         error,
         case=lambda index: runs[index].shown,
         readable=[run.witness is SLOW for run in runs],
-        scope=f"{len(runs)} runs of 1 to 4 rounds: bowls in 2 x 2, indefinite quadratics in 5 x 4 with one and three "
-        f"clients{slow}",
+        scope=f"{len(runs)} runs of 1 to 4 rounds: least squares in 2 x 2, indefinite quadratics in 5 x 4 with one and "
+        f"three clients{slow}",
         domain=tried_rates(runs, Stated(only, only, "[]") if only else Stated(0.0, limit, "(]")),
         printed=f"min |g|^2 <= K (descent / T + {share:g} {loss}), K = "
         + (f"{factor:g} x 2 / (1 - (1 - λ)^(2s))" if best else f"{factor * constant:g}"),
@@ -293,22 +294,22 @@ def measure_limits(context: Context) -> list[Limit]:
     measure=measure_limits,
     control=Form("Under the correction's conditions the projected gradient tends to 0.", {"which": "projected"}),
     correction=Form(
-        r"""With full correction, let $\vartheta_t$ be the norm of what round t cuts. If the costs of truncation,
+        r"""With full correction, let $\vartheta_t$ be the norm of what round t removes. If the costs of truncation,
         $\vartheta_t\|\nabla\mathcal{L}(\tilde W_r^{*,t})\| + \frac L2\vartheta_t^2$, have a finite sum, the loss is
         bounded below and $0 < s_*\lambda L \le 1$, then $\sum_t\|\nabla_{\tilde S}\mathcal{L}(W_r^t)\|^2$ is finite:
-        the gradient projected to the wide bases vanishes, with it the one along matrices of rank r. (Where every round
-        cuts a fixed amount this says nothing; the corrected fedlrt/thm-3 then bounds the least projected gradient.) The
-        part $(I - P_U)\nabla\mathcal{L}(I - P_V)$ may stay: with one client, one local step of $0 < \lambda \le
-        \frac1{12L}$ and $\frac{\lambda L}4 < \vartheta < \frac12$, however small, the tail from $\sigma_{r_1+1}$ on,
-        every round from $e_1e_1^\top$ under the loss $\frac12\|W - bb^\top - \frac12e_4e_4^\top\|^2$ with $b = e_1 +
-        \frac12e_2$, whose solution has rank two, is cut to rank one and leads to $bb^\top$: $\frac12 > \vartheta$ away
-        from the only stationary point, with a gradient of norm 1/2.""",
+        the gradient projected to the wide bases vanishes, and with it the gradient along matrices of rank r. (If every
+        round removes a fixed amount, this says nothing; the corrected fedlrt/thm-3 then bounds the smallest projected
+        gradient.) The part $(I - P_U)\nabla\mathcal{L}(I - P_V)$ need not vanish: with one client, one local step of $0
+        < \lambda \le \frac1{12L}$ and $\frac{\lambda L}4 < \vartheta < \frac12$, however small, the tail from
+        $\sigma_{r_1+1}$ on, every round from $e_1e_1^\top$ under the loss $\frac12\|W - bb^\top -
+        \frac12e_4e_4^\top\|^2$ with $b = e_1 + \frac12e_2$, whose solution has rank two, is cut to rank one and leads
+        to $bb^\top$: $\frac12 > \vartheta$ away from the only stationary point, with a gradient of norm 1/2.""",
         {"which": "projected"},
         mutants=({"which": "whole"}, {"corrected": False}),
     ),
     uses=("fedlrt/thm-3",),
     importance="result",
-    because=r"(13) bounds the squared gradient within the bases: that part is of order $\sqrt\vartheta$, and the part "
+    because=r"(13) bounds only the squared gradient within the bases. That part is of order $\sqrt\vartheta$; the part "
     "outside need not vanish.",
     expect=("corrected", "proof"),
     intended=Intended(
@@ -329,4 +330,4 @@ def claim_thm3_text(limits: list[Limit], which: str = "whole", corrected: bool =
             within = 1e-4 * limit.scale + (limit.theta if which == "whole" else 0.0)
             slope, name = getattr(limit, which), "the gradient of a stationary point nearby"
             yield Relation(name, slope, within, at_most=True, case=limit.witness)
-    return "a bowl and quadratics in 4 x 4, one and two clients, solutions of rank two, 150 rounds"
+    return "one least-squares loss and quadratics in 4 x 4, one and two clients, solutions of rank two, 150 rounds"

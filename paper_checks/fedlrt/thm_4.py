@@ -41,12 +41,12 @@ from paper_checks.methods.relations import Relation, Relations, relations
         $\mathcal{L}(W_r^{t+1}) - \mathcal{L}(W_r^t) \le -s_*\lambda(1 - \kappa s_*\lambda L)\|\nabla_{\tilde
         S}\mathcal{L}\|^2 + \vartheta\|\nabla\mathcal{L}(\tilde W_r^*)\| + \frac L2\vartheta^2$ with $\kappa = \frac12(1
         + (1 - \frac1{s_*})\sqrt{1+\delta^2})$. For $\delta \le 1/5$ and $L < \delta^2/12$ the printed term
-        $\delta^2s_*\lambda$ promises more descent than there is: with $\delta = 1/10$, $L = 1/2400$, one
-        client, one step, $s_*\lambda = 200$ and a gradient of norm 1 the loss falls by 191.7 and C
-        promises 398. Truncation can cost more than stated (fedlrt/eq-36). Nothing is asked at later steps, and no
-        $\delta^2$ is lost; for $\delta = 0$, where no client's gradient has a part outside of the block, it is Theorem
-        2 with its best constant. No smaller $\kappa$ serves all small learning rates, from two clients on. Under (14)
-        the loss can rise instead, however small $\delta > 0$ is.""",
+        $\delta^2s_*\lambda$ promises too much descent: with $\delta = 1/10$, $L = 1/2400$, one client, one step,
+        $s_*\lambda = 200$ and a gradient of norm 1 the loss falls by 191.7 and C promises 398. Truncation can cost more
+        than stated (fedlrt/eq-36). There is no condition on later steps, and no $\delta^2$ is lost. For $\delta = 0$,
+        when no client's gradient has a part outside the block, it is Theorem 2 with its best constant. For two clients
+        or more, no smaller $\kappa$ works for all small learning rates. Under (14) the loss can increase, however small
+        $\delta > 0$ is.""",
         {"assumption": "outside", "form": "root", "loss": "gradient", "most": 1.0, "limit": 1.0},
         mutants=({"constant": 0.9}, {"assumption": "printed"}, {"loss": "none"}),
     ),
@@ -54,7 +54,7 @@ from paper_checks.methods.relations import Relation, Relations, relations
     hypotheses=(
         Dropped(
             r"$\frac1C\sum_c\|\nabla_{\hat S}\mathcal{L}_c\|^2 \le \delta^2\|\nabla_{\tilde S}\mathcal{L}\|^2$, with "
-            r"(14) in its place",
+            "(14) instead",
             {"assumption": "printed"},
         ),
         Dropped(r"a bound on $\delta$, here $\delta \le 1$", {"most": 1e6}),
@@ -62,8 +62,8 @@ from paper_checks.methods.relations import Relation, Relations, relations
     also=("fedlrt/thm-11",),
     uses=("fedlrt/assumption-1", "fedlrt/eq-36"),
     importance="result",
-    because="Assumption 1 bounds what is left out only by the client's own gradient; for "
-    r"$\delta \le 1/5$ and $L < \delta^2/12$ $C$ promises too much.",
+    because="Assumption 1 bounds the neglected part only by the client's own gradient. $C$ promises too much for "
+    r"$\delta \le 1/5$, $L < \delta^2/12$.",
     expect=("corrected", "kernel"),
     intended=Intended(
         "literal",
@@ -156,12 +156,12 @@ def is_linear(one: Trace) -> bool:
     ),
     uses=("fedlrt/eq-42", "fedlrt/lemma-6"),
     importance="detail",
-    because=r"At $\tilde W_{r,c}^s$ the second term has $\mathcal{L}$ for $\mathcal{L}_c$.",
+    because=r"The second term, at $\tilde W_{r,c}^s$, has $\mathcal{L}$ instead of $\mathcal{L}_c$.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
-        r"“we used Jensen's inequality in (I)”, over the clients: the second term is a mean over c, so that its "
-        r"gradients at $\widetilde W_{r,c}^s$ are those of $\mathcal{L}_c$, as in the first term.",
+        "“we used Jensen's inequality in (I)”, over the clients: the second term is a mean over c, so its gradients at "
+        r"$\widetilde W_{r,c}^s$ are gradients of $\mathcal{L}_c$, as in the first term.",
     ),
     print="misprint",
 )
@@ -291,8 +291,8 @@ _STRONGER = (
         ),
     ),
     uses=("fedlrt/assumption-1",),
-    because="Assumption 1 bounds a difference of norms, and what lies outside the block only by the client's own "
-    "gradient.",
+    because="Assumption 1 bounds a difference of norms, so the part outside the block is bounded only by the client's "
+    "own gradient.",
     expect=("corrected", "proof"),
     intended=Intended(
         "F as the negative gradient",
@@ -336,8 +336,8 @@ def thm_11_hat_first(
         mutants=({"half": 0.49}, {"power": 3}, {"assumption": "printed"}),
     ),
     uses=("fedlrt/assumption-1", "fedlrt/lemma-6"),
-    because="Assumption 1 bounds a difference of norms, and what lies outside the block only by the client's own "
-    "gradient.",
+    because="Assumption 1 bounds a difference of norms, so the part outside the block is bounded only by the client's "
+    "own gradient.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
@@ -378,7 +378,7 @@ def measure_combined(context: Context) -> list[tuple[Fraction, ...]]:
     control=Form(r"Step (I) for $\|U^\top FV\| = \|\tilde U^\top F\tilde V\|$.", {"keep": ("within",)}),
     correction=Form(
         r"""With $x = s_*\lambda \le \frac1{12L}$, $\tilde g = \tilde U^\top F\tilde V$ and $\|U^\top FV\|^2 \ge (1 -
-        \delta^2)\|\tilde g\|^2$ in place of Assumption 1, which does not give it (fedlrt/assumption-1): $-x(1 -
+        \delta^2)\|\tilde g\|^2$ instead of Assumption 1, which does not imply it (fedlrt/assumption-1): $-x(1 -
         12xL)\|U^\top FV\|^2 + \delta^2x\|\tilde g\|^2 + \frac L2\delta^2x^2\|\tilde g\|^2 \le -x(1 - 2\delta^2 - 12(1 -
         \delta^2)xL - \frac12\delta^2xL)\|\tilde g\|^2$. Step (I) needs the reverse inequality; (46) and the bounds as
         corrected (fedlrt/eq-46, fedlrt/thm-11-hat-first, fedlrt/thm-11-hat-second) give $\delta^2$ and $\frac
@@ -399,8 +399,8 @@ def measure_combined(context: Context) -> list[tuple[Fraction, ...]]:
         ),
     ),
     uses=("fedlrt/eq-46", "fedlrt/thm-11-hat-first", "fedlrt/thm-11-hat-second"),
-    because="Step (I) needs the reverse inequality of norms; the last term has lost its L/2 and changes its sign. "
-    r"$\delta$ for $\delta^2$ is a slip.",
+    because=r"Step (I) needs the reverse inequality of norms. The last term lost its L/2 and changed sign. $\delta$ "
+    r"for $\delta^2$ is a slip.",
     expect=("corrected", "proof"),
     intended=Intended(
         "squares of delta",

@@ -93,8 +93,8 @@ def _shown(one: Trace) -> dict[str, object] | None:
     vary=("second",),
     uses=("fedlrt/eq-39",),
     importance="detail",
-    because="The two expressions have opposite signs; in the second the corner matrix does not fit, or, n by n, cuts "
-    "other entries.",
+    because="The two expressions have opposite signs. The corner matrix in the second does not fit or, if n by n, "
+    "selects other entries.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -136,15 +136,15 @@ def eq_39b(
     control=Form("The block outside of the upper left one.", {"keep": ("outside",)}),
     correction=Form(
         r"""$\tilde S_c^{s+1} = \tilde S_c^s + \lambda(\tilde U^\top F_c(\tilde W_{r,c}^s)\tilde V - \check V_c)$, as in
-        Algorithm 5, with $\check V_c$ the block of $F_c - F$; printed are the other sign in both, and no $\lambda$
-        before $\check V_c$ in the second. (In the first $F_C$ is read as $F_c$, and the corner matrices as those that
-        keep the block: where they stand they do not fit, as in fedlrt/eq-39b.)""",
+        Algorithm 5, with $\check V_c$ the block of $F_c - F$. The paper prints the opposite sign in both and omits
+        $\lambda$ before $\check V_c$ in the second. (We read $F_C$ in the first as $F_c$, and the corner matrices as
+        those that keep the block; as printed, they do not fit, as in fedlrt/eq-39b.)""",
         {"first": -1.0, "second": -1.0, "power": 1},
         mutants=({"first": 1.0}, {"second": 1.0}, {"power": 0}),
     ),
     uses=("fedlrt/eq-39",),
     importance="detail",
-    because=r"The correction has the opposite sign of Algorithm 5's, and in the second expression no $\lambda$.",
+    because=r"The correction has the opposite sign to Algorithm 5's, and its second expression lacks $\lambda$.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -186,14 +186,14 @@ def eq_40(
     readings=(
         Reading(
             "three blocks off the diagonal",
-            r"The same, with $\hat S$ of three blocks that all stand off the diagonal of $\tilde S$.",
-            why="Printed are “off-diagonal blocks”, three of them.",
+            r"The same, with $\hat S$ consisting of three blocks that are all off the diagonal of $\tilde S$.",
+            why="The paper prints “off-diagonal blocks”, three of them.",
         ),
         Reading(
             "the corner and the rest",
             r"At each step of (40) S is the upper left r by r block of the same $\tilde S$, which is $S^t$ at the "
-            r"start only; $\hat S$ is $\tilde S$ with zeros in that block, and so holds its three other blocks, of "
-            "which two stand off the diagonal.",
+            r"start only; $\hat S$ is $\tilde S$ with zeros in that block, and so contains its three other blocks, two "
+            "of which are off the diagonal.",
             {"off_diagonal": 2},
             r"(43) and (44) split $\tilde S^* - \tilde S$ so; the lower right block is given by the augmentation as "
             r"well.",
@@ -201,8 +201,8 @@ def eq_40(
         ),
     ),
     kind="definition",
-    because="Of the three blocks of the augmentation two stand off the diagonal, and the third, the lower right one, "
-    "on it.",
+    because="Two of the three blocks of the augmentation are off the diagonal. The third, the lower right one, is on "
+    "it.",
     expect=("holds", "proof"),
     intended=Intended(
         "the corner and the rest",
@@ -266,7 +266,7 @@ THEOREM = r"Under Assumption 1 and $0 < \lambda \le \frac1{12Ls_*}$, as Theorem 
     vary=("half", "mixed", "last"),
     uses=("fedlrt/lemma-4",),
     importance="detail",
-    because="F is the negative gradient: the inner products have the other sign, as in Lemma 4.",
+    because="F is the negative gradient, so the inner products have the opposite sign, as in Lemma 4.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -378,8 +378,8 @@ def measure_with_large_parts(context: Context) -> list[Trace]:
     vary=("constant", "half"),
     hypotheses=(Dropped(r"a bound on $\delta$, here $\delta \le 1$", {"most": 1e6}),),
     uses=("fedlrt/thm-8", "fedlrt/eq-45"),
-    because="The drift of the block also follows moves outside of it, which (14) limits only by the client's own "
-    "gradient; a sign is a slip.",
+    because="The block's drift also depends on moves outside it, which (14) limits only by the client's own gradient. "
+    "One sign is a slip.",
     expect=("corrected", "proof"),
     intended=Intended(
         "F as the negative gradient",

@@ -160,7 +160,7 @@ def eq_16(
     uses=("fedlrt/eq-16",),
     kind="definition",
     importance="detail",
-    because=r"$\tilde S(0)$ is 2r by 2r and is printed between r columns and r rows; the projection is that of $S_0$.",
+    because=r"$\tilde S(0)$ is 2r by 2r but is printed between r columns and r rows. The projection is that of $S_0$.",
     expect=("holds", "search"),
     intended=Intended(
         "as corrected",
@@ -276,15 +276,15 @@ LONG_STEP = {"time over d_3": 3, "theta over d_2 d_3": 9, "cut part over d_2 d_3
             r"For $\Delta t \le 1$ and B a bound of the gradient the printed bound holds, with $d_1 = 0$, $d_2 = "
             r"Be^L$ and $d_3 = 1$.",
             {"longest": 1},
-            r"$\Delta t$ is one step of an integrator, hence short; any other bound on it takes the place of 1 and "
-            "changes the constants. What a flow covers is bounded by the gradient, so that B is taken to bound it.",
+            r"$\Delta t$ is one step of an integrator, hence short; any other bound on it would replace 1 and change "
+            "the constants. The gradient bounds how far a flow moves, so we read B as a bound on the gradient.",
             ({"d_2": 0.98}, {"d_3": 0.0}, {"d_3": 0.99}),
         ),
     ),
     uses=("fedlrt/eq-15", "fedlrt/eq-16", "fedlrt/eq-17"),
     importance="result",
-    because=r"B has to bound the gradient, not the loss, and $\Delta t \le 1$: in long steps a truncated part exceeds "
-    r"$d_3\vartheta/\Delta t$.",
+    because=r"B must bound the gradient, not the loss, and $\Delta t \le 1$ is needed: in long steps a truncated part "
+    r"exceeds $d_3\vartheta/\Delta t$.",
     expect=("holds", "proof"),
     intended=Intended(
         "steps up to 1",

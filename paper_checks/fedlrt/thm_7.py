@@ -89,7 +89,7 @@ def measure_spent(context: Context) -> list[Spent]:
     best={
         "first": Best(0.5, _OTHERS),
         "drift": Best(0.0, _OTHERS),
-        "square": Best(0.25, "searched: two long steps of one bowl; " + _OTHERS),
+        "square": Best(0.25, "searched: two long steps of one quadratic; " + _OTHERS),
     },
     hypotheses=(Dropped("L-smooth with this constant", {"smooth": False}),),
     importance="result",
@@ -141,15 +141,15 @@ def measure_clients(context: Context) -> list[Trace]:
     control=Form("The first two equalities.", {"keep": ("second",)}),
     correction=Form(
         r"""The last member is $\tilde W_r + \lambda\sum_sP_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V} + s_*\lambda
-        P_{\tilde U}(F(\tilde W_r) - F_c(\tilde W_r))P_{\tilde V}$: as printed both signs are those of $F =
-        +\nabla\mathcal{L}$, and the factor $s_*$ of the sum over s is lost. In the mean over the clients the last term
-        is zero, so that (32) misses the factor as well, at no cost.""",
+        P_{\tilde U}(F(\tilde W_r) - F_c(\tilde W_r))P_{\tilde V}$: as printed, both signs belong to $F =
+        +\nabla\mathcal{L}$, and the factor $s_*$ from the sum over s is missing. In the mean over the clients the last
+        term is zero, so the factor is also missing in (32), without effect.""",
         {"sign": 1.0, "times": "s"},
         mutants=({"sign": -1.0, "times": "s"}, {"sign": 1.0, "times": "1"}, {"sign": 1.001, "times": "s"}),
     ),
     uses=("fedlrt/eq-26",),
     importance="detail",
-    because=r"F is the negative gradient, so that the steps are added; the correction is added in each of $s_*$ steps.",
+    because=r"F is the negative gradient, so the steps are added. The correction is added in each of the $s_*$ steps.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -188,18 +188,18 @@ def thm_7_clients(
     control=Form("The two right sides are equal: the corrections cancel in the mean.", {"keep": ("cancel",)}),
     correction=Form(
         r"""$\tilde W_r^* = \tilde W_r + \frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V}$; as
-        printed the line is that of $F = +\nabla\mathcal{L}$, against Appendix C and eq. (26).""",
+        printed, the line belongs to $F = +\nabla\mathcal{L}$, contrary to Appendix C and eq. (26).""",
         {"sign": 1.0},
         mutants=({"sign": -1.0}, {"share": 1.001}, {"projected": False}),
     ),
     vary=("share",),
     importance="detail",
-    because="F is the negative gradient (Appendix C), so that the steps are added and not subtracted.",
+    because="F is the negative gradient (Appendix C), so the steps are added, not subtracted.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
-        r"Appendix C: “$F_c(W) = -\nabla_W\mathcal{L}_c(W)$”; (26) adds the steps, (32) subtracts "
-        "them; (33) has the opposite slip as well, so that its last line is right.",
+        r"Appendix C: “$F_c(W) = -\nabla_W\mathcal{L}_c(W)$”; (26) adds the steps, (32) subtracts them; (33) also has "
+        "the opposite slip, so its last line is right.",
     ),
     print="misprint",
     uses=("fedlrt/eq-26",),
@@ -243,18 +243,19 @@ def eq_32(
     V\|\|\tilde U^\top F(\tilde W_r)\tilde V\| - s_*\lambda\|\tilde U^\top F(\tilde W_r)\tilde V\|^2$.""",
     measure=measure_rounds,
     control=Form(
-        "All lines but the fourth equality, in the third the sums taken of both terms in the bracket.",
+        "All lines except the fourth equality, with the sums in the third taken over both terms in the bracket.",
         {"keep": ("three", "fifth", "bound")},
     ),
     correction=Form(
-        r"""In the fourth equality $\tilde U^\top F(\tilde W_r)\tilde V$ for $\tilde U^\top F(\tilde W_r)\tilde V^\top$,
-        and in it and the third the sums over c and s taken of both terms in the bracket. The other lines hold.""",
+        r"""The fourth equality has $\tilde U^\top F(\tilde W_r)\tilde V$ for $\tilde U^\top F(\tilde W_r)\tilde
+        V^\top$, and in the third and fourth the sums over c and s apply to both terms in the bracket. The other lines
+        hold.""",
         {"transposed": False},
         mutants=({"transposed": True}, {"transposed": False, "share": 0.99}),
     ),
     importance="detail",
-    because=r"F has n columns and $\tilde V^\top$ 2r rows: for $2r < n$ there is no product; and sums lack brackets "
-    "around both terms.",
+    because=r"F has n columns and $\tilde V^\top$ has 2r rows, so the product does not exist for $2r < n$. Sums lack "
+    "brackets around both terms.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -441,7 +442,7 @@ def thm_7_second_term(rounds: list[Spent], square: float = 1.0, leading: float =
     vary=("half",),
     uses=("fedlrt/lemma-4", "fedlrt/eq-32"),
     importance="detail",
-    because="F is the negative gradient: the inner product in the middle has the other sign, as in Lemma 4.",
+    because="F is the negative gradient, so the inner product in the middle has the opposite sign, as in Lemma 4.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",

@@ -150,12 +150,12 @@ def _shown_for_all(power: int, power_L: int, total: float) -> tuple[Fact, ...]:
     best={"total": Best(11.1074, "proved: 1 + e + e^2, rounded up")},
     uses=("fedlrt/thm-1", "fedlrt/thm-7"),
     importance="detail",
-    because=r"The third term gives $(s_*\lambda)^3L^3$; the printed bracket has one power of L too few.",
+    because=r"The third term gives $(s_*\lambda)^3L^3$, so the printed bracket has one power of L too few.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
-        r"The line before has “$L^3\lambda^4 s_*^4\exp(2)$”, so that the bracket has "
-        r"$(s_*\lambda)^3L^3$; “$(s_*\lambda)L \leq 1$” is used for it.",
+        r"The line before has “$L^3\lambda^4 s_*^4\exp(2)$”, so the bracket has $(s_*\lambda)^3L^3$, for which the "
+        r"proof uses “$(s_*\lambda)L \leq 1$”.",
     ),
     print="misprint",
 )

@@ -27,7 +27,7 @@ def declare(commands: Any) -> None:
         commands,
         "inventory",
         _inventory,
-        "list what a paper states and what in it does not add up, from its LaTeX, Markdown or text",
+        "list what a paper states and where it contradicts itself, from its LaTeX, Markdown or text",
         "rankproof inventory paper.tex --json inventory.json --into my-paper",
     )
     inventory.add_argument(

@@ -246,7 +246,7 @@ class Document:
         paragraphs: Running text, captions included.
         references: All mentions of items in the text.
         notes: Parts that could not be read, one line each.
-        latex: Whether the source is LaTeX, so that labels and marks are known for certain.
+        latex: Whether the source is LaTeX, so labels and marks are known for certain.
         displays: Displayed formulas of LaTeX in their order.
         twice: Where the labels are that are defined more than once.
     """

@@ -105,7 +105,7 @@ def judge_bands(
         witness: the plain numbers behind each quantity.
 
     Raises:
-        UndefinedError: a passing form predicts what its own interval excludes, so that only a wide band lets it pass;
+        UndefinedError: a passing form predicts what its own interval excludes, so only a wide band lets it pass;
             or a form predicts no number.
     """
     if not measured:

@@ -22,7 +22,7 @@ Case = TypeVar("Case")
 def _alone() -> Iterator[None]:
     """Run Hypothesis without constants of the code and in its own folder; else it writes to the current one.
 
-    It reads constants out of all modules that happen to be loaded, so that cases would change with the order of the
+    It reads constants out of all modules that happen to be loaded, so cases would change with the order of the
     claims, with the number of jobs and with any edit of the code; Hypothesis lacks a setting for it.
     """
     constants = patch.object(HypothesisProvider, "_maybe_draw_constant", return_value=None, create=True)

@@ -44,7 +44,7 @@ class Cell:
 def judge_printed(cells: Mapping[str, Cell], scope: str) -> Evidence:
     """Judge that every printed value can be what its printed inputs give.
 
-    Refuted only where the two intervals are disjoint, so that no rounding could explain the difference. Undecided where
+    Refuted only where the two intervals are disjoint, so no rounding could explain the difference. Undecided where
     they meet, but the recomputed one is wider than the values that were found in it, because an input occurs in it
     several times.
 

@@ -30,7 +30,7 @@ def judge_units(
         scope: which lines, and what the weights mean.
 
     Raises:
-        UndefinedError: a line with a side that is zero at every point, so that nothing was tried.
+        UndefinedError: a line with a side that is zero at every point, so nothing was tried.
     """
     tried, facts, lines = 0, list[Fact | None](), dict[str, Line]()
     for name, evaluate in sides.items():

@@ -80,9 +80,9 @@ _VERBS: Mapping[Verdict, tuple[str, str]] = {
 """Verbs for one statement and for several."""
 _PRINTED: Mapping[Print, str] = {
     "as meant": "",
-    "misprint": "the print has a slip",
-    "unstated": "the print leaves something unstated",
-    "inconsistent": "the paper says it in two ways",
+    "misprint": "the printed form has a slip",
+    "unstated": "the printed form leaves something unstated",
+    "inconsistent": "the paper states it in two ways",
 }
 _FAULTS: Mapping[Print, str] = {
     "misprint": "with a misprint",

@@ -108,7 +108,7 @@ def page_text(file: Path, known: Mapping[str, Path], encoding: str = "utf-8") ->
 
 
 def _plain(text: str, plain_text: Any, encoding: str) -> str:
-    """Return a text with its formulas in plain characters, line by line, so that tables and lists stay."""
+    """Return a text with its formulas in plain characters, line by line, so tables and lists stay."""
     return "\n".join(plain_text(line, encoding) if line.count("$") > 1 else line for line in text.split("\n"))
 
 

@@ -1,6 +1,6 @@
 """Conversion of text with LaTeX between dollar signs to plain text for a terminal, in Unicode or in ASCII.
 
-Formulas go through the same converter as in the report, so that they group in the same way: a fraction, a root or an
+Formulas go through the same converter as in the report, so they group in the same way: a fraction, a root or an
 index of more than one sign is in brackets unless Unicode has signs for it.
 """
 

@@ -1,6 +1,6 @@
 """The graph of dependencies between claims, with the verdict of each, as inline SVG.
 
-A claim's column is the length of its longest path to an independent claim, so that every arrow points right, from a
+A claim's column is the length of its longest path to an independent claim, so every arrow points right, from a
 claim to one that it depends on. Long edges pass between the boxes through invisible waypoints.
 """
 
@@ -22,7 +22,7 @@ SIGNS: Mapping[Verdict, str] = {
     "not checkable here": "?",
     "holds": "✓",
 }
-"""A sign for each verdict, so that verdicts do not differ by colour only."""
+"""A sign for each verdict, so verdicts do not differ by colour only."""
 
 _CHARACTER, _LEAST_WIDTH, _HEIGHT, _NOTED_HEIGHT = 7.6, 150.0, 46.0, 62.0
 _GAP, _WAYPOINT, _BETWEEN, _EDGE = 14.0, 8.0, 44.0, 4.0

@@ -2,7 +2,7 @@
 
 A proof's docstring is the argument. The docstring of its module has the setting and notation, or names the module that
 has them (``Setting: `shared.limits`.``), and each function that it calls has a docstring for its own part. They are
-collected here, so that the pages and the report show the text next to the code.
+collected here, so the pages and the report show the text next to the code.
 """
 
 from __future__ import annotations

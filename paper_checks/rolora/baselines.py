@@ -74,8 +74,8 @@ def alg_lora(rounds: list[Round], rate: float = 1.0, cross: float = 1.0, factors
     "rolora/alg-ffa",
     where="Sections 3.2 and 6 (FFA-LoRA) and Section 5.1 (its linear version)",
     says=r"""Clients train B and keep A frozen; in iteration t the server aggregates by $B^t = \mathrm{Avg}(B_i^t)$, so
-    that $\Delta W$ is computed precisely. In the linear model a of all clients is fixed to a random unit vector $a^0$,
-    every $b_i$ minimises $l_i$, and they are aggregated.""",
+    $\Delta W$ is computed precisely. In the linear model a of all clients is fixed to a random unit vector $a^0$, every
+    $b_i$ minimises $l_i$, and they are aggregated.""",
     measure=lambda context: (
         rounds_of(context, lambda adapter: FFALoRA(LOCAL, adapter)),
         exact_iterations(context, population=False, frozen=True),
@@ -85,8 +85,8 @@ def alg_lora(rounds: list[Round], rate: float = 1.0, cross: float = 1.0, factors
         Reading(
             "A alike at all clients",
             "Clients train B and keep A frozen, the same A at all of them; in iteration t the server aggregates by "
-            r"$B^t = \mathrm{Avg}(B_i^t)$, so that $\Delta W$ is computed precisely. In the linear model a of all "
-            "clients is fixed to a random unit vector $a^0$, every $b_i$ minimises $l_i$, and they are aggregated.",
+            r"$B^t = \mathrm{Avg}(B_i^t)$, so $\Delta W$ is computed precisely. In the linear model a of all clients "
+            "is fixed to a random unit vector $a^0$, every $b_i$ minimises $l_i$, and they are aggregated.",
             why="Section 1 has FFA-LoRA freeze the matrices across all clients, and Section 5.1 one a; where every "
             "client freezes an A of its own, no A of the server gives the mean of the products.",
         ),

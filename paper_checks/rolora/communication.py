@@ -46,8 +46,8 @@ exact = Rounded.exact
     ),
     kind="number",
     importance="detail",
-    because="If an epoch is a pass over a client's share, all clients together use as many samples a round, however "
-    "many they are.",
+    because="If an epoch is a pass over a client's share, all clients together use the same number of samples per "
+    "round, however many they are.",
     expect=("holds", "proof"),
     intended=Intended(
         "a local epoch is a batch",
@@ -86,7 +86,7 @@ def table_4(
         f"{', '.join(told)}"
     )
     if unit == "batches":
-        scope += "; 75 is odd, so that RoLoRA ends in the middle of an iteration"
+        scope += "; 75 is odd, so RoLoRA ends in the middle of an iteration"
     return judge_order(orders, scope)
 
 
@@ -164,10 +164,10 @@ def table_7(
     says="The LoRA module is applied to every weight matrix of the selected layers.",
     measure=lambda context: TABLE_7,
     expect=("not checkable here", None),
-    expect_reason="what a layer is decides. If it is a weight matrix, given by its type and its index as in Table 7, "
-    "every listed one is said to carry LoRA, and whether one was left out is printed nowhere. If it is a transformer "
-    "block, the sentence does not agree with Table 7, where of the six weight matrices of a block two carry LoRA, "
-    "those of values and queries, and in P1 of SST-2 that of values alone",
+    expect_reason="it depends on what a layer is. If it is a weight matrix, given by its type and its index as in "
+    "Table 7, the paper says that every listed one carries LoRA, and does not print whether one was left out. If it is "
+    "a transformer block, the sentence does not agree with Table 7, where only two of the six weight matrices of a "
+    "block carry LoRA, those of values and queries, and in P1 of SST-2 only the one of values",
 )
 def table_7_every(table: Mapping[str, Mapping[str, LayerSet]]) -> Evidence:
     """Undecided: the scope gives the listed types."""
@@ -207,7 +207,8 @@ def worst_gap(cells: Mapping[str, Cell]) -> Fraction:
     ),
     kind="number",
     importance="detail",
-    because="No number of 1, 2, 4 or 8 bytes with a KB of 1000 or 1024 bytes gives 187.5 and 250: 1000 times the MiB.",
+    because="Numbers of 1, 2, 4 or 8 bytes and a KB of 1000 or 1024 bytes never give 187.5 and 250, which are 1000 "
+    "times the size in MiB.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",

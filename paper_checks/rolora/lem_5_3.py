@@ -145,7 +145,7 @@ CONTRACTS = r"$\delta^{t+1} \le \delta^t\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}
     also=("rolora/eq-9", "rolora/lem-A.11", "rolora/eq-80", "rolora/eq-123"),
     uses=("rolora/lem-A.9", "rolora/lem-A.10", "rolora/eq-117"),
     importance="result",
-    because=r"Near $a^*$ the step multiplies the angle by $|1 - 2\eta\|b^*\|^2|$, 1 at the largest step. (9) "
+    because=r"Near $a^*$ the step multiplies the angle by $|1 - 2\eta\|b^*\|^2|$, which is 1 at the largest step. (9) "
     "misplaces brackets of (80).",
     readings=(
         LITERAL,

@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 
 def gradient_settings(_: Context) -> tuple[Setting, ...]:
-    r"""One client, $\epsilon_3 = \epsilon_2$, so that $m = Cq$ is also $Nm = Cd\log(2/\epsilon_0)/\epsilon_3^2$."""
+    r"""One client, $\epsilon_3 = \epsilon_2$, so $m = Cq$ is also $Nm = Cd\log(2/\epsilon_0)/\epsilon_3^2$."""
     thresholds = (
         (0.95, 0.95, 0.95),
         (0.5, 0.5, 0.5),
@@ -63,15 +63,15 @@ COUNTED = {
             r"proof uses, and $Nm = \Omega(\frac{d\log(2/\epsilon_0)}{\epsilon_3^2})$: with probability at least $1 - "
             r"2q^{-10}$ the deviation is at most $2\tilde\epsilon(\epsilon' + 1)^2\delta^t\|b^*\|^2$.",
             {"form": "proof"},
-            r"The proof ends at (76) with $(\epsilon' + 1)^2$, and (91) and (134), which use the lemma, have it too.",
+            r"The proof ends at (76) with $(\epsilon' + 1)^2$, and (91) and (134), which use the lemma, also have it.",
             ({"share": 0.5},),
         ),
     ),
     correction=Form(
         r"""With $2\tilde\epsilon(1 + \epsilon')^2\delta^t\|b^*\|^2$, which is what the proof shows at (76), and with
         probability at least $1 - 2d^{-10}$ for $m \ge 20q$ and $Nm \ge 100d\log(2/\epsilon_0)/\epsilon_3^2$: then (13)
-        fails with probability at most $d^{-10}$, and so does (76) where (13) holds. (The lemma does not ask for $m =
-        \Omega(q)$, which its proof uses through (42).) a is independent of the samples
+        fails with probability at most $d^{-10}$, and (76) fails with probability at most $d^{-10}$ when (13) holds.
+        (The lemma does not require $m = \Omega(q)$, which its proof uses through (42).) a is independent of the samples
         (the first iteration, or fresh samples), $E[\nabla_al]$ is (49), and the samples of the gradient are those
         behind $\bar b$ or others. The deviation is of the order $\tilde\epsilon\delta$: for $\epsilon_3 = \epsilon_2
         \to 0$ and m = Cq the printed bound fails with a probability that tends to 1.""",
@@ -82,7 +82,7 @@ COUNTED = {
     best={"share": Best(0.28, "searched, for one client, with the m of Lemma A.9")},
     also=("rolora/eq-44",),
     uses=("rolora/lem-A.9", "rolora/eq-65"),
-    because=r"Even $m = Cq$, as in Lemma A.9, does not give $q^{-10}$. And (44) prints $\epsilon'^2 + \epsilon'$ for "
+    because=r"As in Lemma A.9, even $m = Cq$ does not give $q^{-10}$. And (44) prints $\epsilon'^2 + \epsilon'$ for "
     r"the $(\epsilon' + 1)^2$ of (76).",
     expect=("corrected", "proof"),
     intended=Intended(
@@ -234,7 +234,7 @@ def expected_gradients(_: Context) -> Gradients:
     ),
     vary=("factor",),
     uses=("rolora/eq-45",),
-    because=r"$\bar b$ is made of the same samples: for one client $a^\top\nabla_al$ is 0, the right side is not.",
+    because=r"$\bar b$ depends on the same samples: for one client $a^\top\nabla_al$ is 0, but the right side is not.",
     expect=("holds", "proof"),
     intended=Intended(
         "b given",

@@ -141,8 +141,8 @@ MEANT = {
         ),
     ),
     best={"c5": Best(BEST_C5 / 4.0, "proved; for samples that b is independent of, (1 - log 2)/2")},
-    because=r"$\bar b$ is made of the same samples: where it is small, the gradient misses its mean by more than $\|M\|"
-    r"\|\bar b\|$.",
+    because=r"$\bar b$ depends on the same samples: where it is small, the gradient misses its mean by more than "
+    r"$\|M\|\|\bar b\|$.",
     expect=("holds", "proof"),
     intended=Intended(
         "expectation of (49)",
@@ -225,7 +225,7 @@ NEAR_MEAN = {"sine": "3/5", "level": "1/100", "kappa": "1/100"}
             r"(65) to (76) on the events of (42) and (62); the same vector is meant by $E[\nabla_al]$ in (62) "
             "and (65).",
             {"of": "events"},
-            "The lines combine both events, whose probabilities are those of (62) and of Lemma A.9.",
+            "The lines combine both events, whose probabilities are in (62) and in Lemma A.9.",
             ({"one": 0.95},),
         ),
         Reading(
@@ -247,9 +247,9 @@ NEAR_MEAN = {"sine": "3/5", "level": "1/100", "kappa": "1/100"}
     ),
     correction=Form(
         r"""With $a(\bar b - g)^\top$ in (68), as in (67), every line holds on the events of (42) and (62), up to (76),
-        whichever vector is meant by $E[\nabla_al]$ in (62) and in (65). The probability is that of both events: with
-        (49) for $E[\nabla_al]$ and a independent of the samples at least $1 - 2\exp(d\log(1 + \frac2{\epsilon_0}) -
-        c_5\epsilon_3^2Nm) - p$, $c_5$ small enough for (62) (1/27 is), p that of failure in Lemma A.9, which for $m =
+        regardless of which vector $E[\nabla_al]$ means in (62) and in (65). The probability is that of both events:
+        with (49) for $E[\nabla_al]$ and a independent of the samples at least $1 - 2\exp(d\log(1 + \frac2{\epsilon_0})
+        - c_5\epsilon_3^2Nm) - p$, $c_5$ small enough for (62) (1/27 is), p that of failure in Lemma A.9, which for $m =
         Cq$ with an absolute C is above $q^{-10}$ for small $\epsilon_2$.""",
         {"of": "events", "matrix": True},
         mutants=({"matrix": False}, {"one": 0.95}, {"form": "lemma"}, {"power": 2.0}),

@@ -125,8 +125,8 @@ ZERO_MINIMISER = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "-3
         ),
     ),
     uses=("rolora/eq-45", "rolora/eq-48", "rolora/lem-A.7"),
-    because=r"$\bar b$ is made of the same samples: where it is 0 so is the right side, the mean gradient is not. (51) "
-    "lacks a bracket of (59).",
+    because=r"$\bar b$ depends on the same samples: where it is 0, so is the right side, but not the mean gradient. "
+    "(51) lacks a bracket of (59).",
     expect=("holds", "proof"),
     intended=Intended(
         "expectation of (49)",
@@ -136,7 +136,7 @@ ZERO_MINIMISER = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "-3
     print="unstated",
 )
 def eq_50(points: list[Point], factor: float = 2.0, inside: bool = True, of: str = "all") -> Evidence:
-    """(50) is Lemma A.7; the gradient less (49) is the double sum by expansion, so that (51) is even an equality.
+    """(50) is Lemma A.7; the gradient less (49) is the double sum by expansion, so (51) is even an equality.
 
     Args:
         points: values of the entries.
@@ -213,14 +213,14 @@ def centred_product_norm(correlation: float) -> float:
             r"For samples that $\bar b$ is independent of, given $\bar b$, the summands of (51) have the norm that "
             r"(52) to (58) give, with $c_4 = c_2 + \frac1{\log2}$.",
             {"own": False},
-            r"The right side has $\bar b$ and no samples, and the norm is one of $x_{i,j}$ alone.",
+            r"The right side contains $\bar b$ but no samples, and the norm is of $x_{i,j}$ only.",
             ({"c4": 3.9}, {"c2": 2.6}),
         ),
     ),
     vary=("c4",),
     uses=("rolora/def-A.2", "rolora/eq-22"),
-    because=r"$\bar b$ is made of the same samples: the norm is a positive number, the right side is 0 where $\bar b$ "
-    "is.",
+    because=r"$\bar b$ depends on the same samples: the norm is a positive number, but the right side is 0 where $\bar "
+    "b$ is.",
     expect=("holds", "proof"),
     intended=Intended(
         "samples independent of b",
@@ -343,8 +343,8 @@ SECOND: dict[str, Any] = {
             r"$\epsilon_3 \in (0, 1)$ that probability is at most $2\exp(-c_5\epsilon_3^2Nm)$ with $c_5 = \frac12(1 - "
             r"\log2)$, which cannot be larger.",
             {"own": False, "summands": False, "c5": BEST_C5},
-            "(52) to (58) and the independent summands of (59) are those of such samples; Algorithm 2 makes b of the "
-            "same ones.",
+            "(52) to (58) and the independent summands of (59) need such samples; Algorithm 2 makes b of the same "
+            "ones.",
             ({"c5": 0.16}, {"power": 1.9}),
         ),
         Reading(
@@ -360,14 +360,14 @@ SECOND: dict[str, Any] = {
             "with the samples of Lemma A.10",
             r"Where $K = \delta^t\|b^*\| > 0$ and $\bar b \ne 0$, for $Nm \ge "
             r"145\frac{d\log(2/\epsilon_0)}{\epsilon_3^2}$, (59) and (61) hold, the second as a bound, with $c_5 = "
-            r"\frac9{200}$ at every $a^t$, also where all iterations use the same samples.",
+            r"\frac9{200}$ at every $a^t$, even if all iterations use the same samples.",
             {"enough": True, "summands": False, "c5": 0.045},
             r"(59) is a line of the proof of Lemma A.10, which has $Nm = \Omega(d\log(2/\epsilon_0)/\epsilon_3^2)$.",
             ({"c5": 0.06}, {"columns": 50.0}),
         ),
     ),
-    because=r"$\bar b$ is made of the same samples: the summands are dependent, their mean is not 0. The bound still "
-    "holds, except for $b^* = 0$.",
+    because=r"$\bar b$ depends on the same samples, so the summands are dependent and their mean is not 0. The bound "
+    "still holds unless $b^* = 0$.",
     best={
         "c5": Best(BEST_C5 / 4.0, "proved; for samples that b is independent of, (1 - log 2)/2, the largest possible"),
         "power": Best(2.0, r"proved: for small $\epsilon_3$ the tails are those of a normal law"),

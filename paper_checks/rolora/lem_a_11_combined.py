@@ -142,7 +142,7 @@ def numerator(s: Any, D: Any, level: Any, tilde: Any) -> Any:
     ),
     best={"room": Best(7.3, r"proved: 4096/561, for thresholds of $(1 - (\delta^0)^2)/16$ and $\delta^0 = 0$")},
     uses=("rolora/eq-90", "rolora/eq-100", "rolora/eq-116"),
-    because=r"(117) drops the bars of (101): C is negative for the largest step and a small $\delta^0$.",
+    because=r"(117) drops the bars of (101), so C is negative for the largest step and a small $\delta^0$.",
     hypotheses=(Dropped(r"$\eta \le 1/(2L_{max}^2)$", {"limit": 0.6}),),
     expect=("corrected", "proof"),
     intended=Intended(

@@ -64,7 +64,7 @@ def eq_102(steps: list[Step], factor: float = 2.0, quadratic: float = 1.0) -> Re
             "on the events",
             r"(107) to (109) on the events of (42) and (62), for every $\epsilon_3$.",
             {"of": "events"},
-            "The probability is that of both events, Lemma A.9 and Lemma A.10 being used.",
+            "The probability is for both events, because the proof uses Lemma A.9 and Lemma A.10.",
             ({"factor": 3.0},),
         ),
         Reading(

@@ -56,7 +56,8 @@ MEAN_GRADIENT = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "0",
         ),
     ),
     uses=("rolora/eq-48",),
-    because=r"$\bar b$ is made of the same samples: (49), which (83) puts for the mean gradient, is another vector.",
+    because=r"$\bar b$ depends on the same samples, so (49), which (83) uses as the mean gradient, is a different "
+    "vector.",
     expect=("holds", "proof"),
     intended=Intended(
         "expectation of (49)",
@@ -117,7 +118,8 @@ def eq_81(points: list[Point], factor: float = 2.0, sign: int = 1, of: str = "al
     ),
     vary=("second",),
     uses=("rolora/eq-81", "rolora/def-5.2"),
-    because=r"$\bar b$ is made of the same samples: a gradient can be its mean over all samples and not (49).",
+    because=r"$\bar b$ depends on the same samples: a gradient can equal its mean over all samples and differ from "
+    "(49).",
     expect=("holds", "proof"),
     intended=Intended(
         "expectation of (49)",
@@ -155,8 +157,8 @@ def eq_86(steps: list[Step], second: float = 1.0, factor: float = 2.0, of: str =
     2\eta\tilde\epsilon(\epsilon'+1)^2\delta^t\|b^*\|^2$.""",
     measure=run_steps,
     correction=Form(
-        r"""On the events of (42) and (62) both lines hold by (76), whichever vector is meant by $E[\nabla_al]$ in (62)
-        and in (90). For a independent of the samples, (49) for $E[\nabla_al]$, $m \ge 20q$ and $Nm \ge
+        r"""On the events of (42) and (62) both lines hold by (76), regardless of which vector $E[\nabla_al]$ means in
+        (62) and in (90). For a independent of the samples, (49) for $E[\nabla_al]$, $m \ge 20q$ and $Nm \ge
         100d\log(2/\epsilon_0)/\epsilon_3^2$ they hold with probability at least $1 - 2d^{-10}$.""",
         {"of": "events"},
         mutants=({"one": 0.9}, {"form": "lemma"}, {"exponent": 1000}),
@@ -353,8 +355,8 @@ r"""The largest step, $(\delta^0)^2 = 3/4$, $\bar b = g$ and a small angle: the 
     ),
     vary=("sum_of_lengths",),
     uses=("rolora/eq-96",),
-    because=r"The modulus is bounded only while $1 - 2\eta\|\bar b\|^2$ is not too negative; and $m = Cq$ does not "
-    r"give $1 - q^{-10}$.",
+    because=r"The modulus is bounded only if $1 - 2\eta\|\bar b\|^2$ is not too negative, and $m = Cq$ does not give "
+    "$1 - q^{-10}$.",
     hypotheses=(Dropped(r"a step up to that", {"sum_of_lengths": 1.05}),),
     expect=("corrected", "proof"),
     intended=Intended(

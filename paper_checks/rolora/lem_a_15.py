@@ -37,7 +37,7 @@ def _scope(found: Sequence[Iteration], single: bool) -> str:
     ),
     also=("rolora/eq-247",),
     importance="detail",
-    because=r"$\bar b^*$ is printed as the sum of the $b_i^*$, N times the mean that it is elsewhere.",
+    because=r"$\bar b^*$ is printed as the sum of the $b_i^*$, but elsewhere it is their mean.",
     expect=("holds", "kernel"),
     intended=Intended(
         "as corrected",
@@ -80,7 +80,7 @@ def lem_A_15(
     ),
     uses=("rolora/lem-A.15",),
     importance="detail",
-    because=r"(250) prints the sum of the $b_i$ for their average: the factor $\frac1N$ is missing.",
+    because=r"(250) prints the sum of the $b_i$ instead of their average. The factor $\frac1N$ is missing.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected", r"“The server simply computes the average” (before (250)): $\frac1N$ is left out"

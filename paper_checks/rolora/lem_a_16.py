@@ -35,7 +35,7 @@ from paper_checks.rolora.measurements.population import SCOPE, Iteration, iterat
         Dropped(
             r"$\delta_t \le \cdots \le \delta_0$ for $a^t$ of Algorithm 2, started at $a^0$",
             {"iterates": True},
-            r"for this step $0 \le 1 - 2\eta(1 - \delta_t^2)\|\bar b^*\|^2 \le 1$ for every $\delta_t$, so that "
+            r"for this step $0 \le 1 - 2\eta(1 - \delta_t^2)\|\bar b^*\|^2 \le 1$ for every $\delta_t$, and therefore "
             r"$\delta_{t+1} \le \delta_t$ in every iteration",
         ),
         Dropped(r"$\delta_t \le \delta_0$ for any unit vector $a^t$", {"monotone": False}),
@@ -123,7 +123,7 @@ def on_circle(expression: sympy.Expr) -> sympy.Expr:
 
 @identities(
     "rolora/eq-263",
-    where="Appendix A.5, proof of Lemma A.16, eqs. (263) to (269), of which (266) repeats (265)",
+    where="Appendix A.5, proof of Lemma A.16, eqs. (263) to (269), where (266) repeats (265)",
     says=r"""For the C of (260): $C^2 = \frac{|1 - 2\eta\bar b^\top\bar b|^2}{\|a(1 - 2\eta\bar b^\top\bar b) + 2\eta
     a^*\bar b^{*\top}\bar b\|^2} = \frac{|1 - 2\eta\bar b^\top\bar b|^2}{(1 - 2\eta\bar b^\top\bar b)^2a^\top a +
     4\eta^2(\bar b^{*\top}\bar b)^2 + 4\eta(1 - 2\eta\bar b^\top\bar b)a^\top a^*\bar b^{*\top}\bar b} = \frac{|1 -

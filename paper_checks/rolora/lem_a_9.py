@@ -93,7 +93,7 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float) -> Evidence:
     vary=("power",),
     best={"power": Best(51.9, r"searched, for $m \ge 20q$; 10.3 by the same proof")},
     also=("rolora/eq-13",),
-    because=r"With $m = Cq$ the probability of failure stays put as $\epsilon_2 \to 0$, while $q^{-10}$ goes to 0.",
+    because=r"With $m = Cq$ the probability of failure does not vanish as $\epsilon_2 \to 0$, but $q^{-10}$ does.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
@@ -116,7 +116,7 @@ def printed_p0(one: Setting, m: float) -> float:
 
 
 WHOLE_CHAIN = Setting(1, 2, 0.1, 0.1, 0.01, 10.0)
-"""A setting in which $Np_0$ is above $q^{-10}$ too, so that the end of the chain fails."""
+"""A setting in which $Np_0$ is above $q^{-10}$ too, so the end of the chain fails."""
 
 
 @claim(
@@ -133,8 +133,8 @@ WHOLE_CHAIN = Setting(1, 2, 0.1, 0.1, 0.01, 10.0)
         r"""With $m \ge 28\max\{\log N, d\log(2/\epsilon_0)\}/\min(\epsilon_1, \epsilon_2)^2$, $d \ge 2$ and $Q =
         \max\{\log N, d\}$: $1 - Np_0 > 1 - \exp(-4Q) > 1 - Q^{-10}$ ($c_1, c_3$ at their largest), and for a
         independent of the samples (43) with probability at least $1 - Q^{-10}$. The exponents of $p_0$ are
-        $\epsilon_2^2m$ and $\epsilon_1^2m$, so that $m = Cq$ gives $\exp(-c\,d\log(2/\epsilon_0))$ and not $\exp(-Cq)$;
-        and q bounds $\epsilon_1^2m$ only through $\log N$.""",
+        $\epsilon_2^2m$ and $\epsilon_1^2m$, so $m = Cq$ gives $\exp(-c\,d\log(2/\epsilon_0))$, not $\exp(-Cq)$. And q
+        bounds $\epsilon_1^2m$ only through $\log N$.""",
         {"form": "least", "factor": 28.0},
         mutants=({"factor": 1.0}, {"C": 40.0}, {"power": 1000}),
     ),

@@ -136,13 +136,13 @@ LONGER: dict[str, Any] = {
             r"standard normal vector, and (18) holds for any $\epsilon_1 \in (0,1)$ with an absolute constant $c_1 > "
             r"0$.",
             {"own": False},
-            r"In Lemma A.9 a is $a^t$, for any t; in the first iteration, and with fresh samples in each, it is "
-            "independent of them. Large is said of a constant that is chosen so that (18) holds.",
+            "In Lemma A.9 a is $a^t$, for any t; in the first iteration, and with fresh samples in each, it is "
+            "independent of them. “Large” refers to a constant that is chosen so that (18) holds.",
             ({"c1": 1.9}, {"power": 1.0}),
         ),
     ),
-    because="Algorithm 2 uses the same samples in every iteration: from the second one on $X_ia$ is not normal. "
-    "$c_1$ is at most 16/9, not large.",
+    because="Algorithm 2 reuses the samples in every iteration, so $X_ia$ is not normal from the second on. $c_1$ is "
+    "at most 16/9, not large.",
     uses=("rolora/def-A.1",),
     expect=("holds", "proof"),
     intended=Intended(
@@ -186,7 +186,7 @@ def eq_18(rows: Array, c1: float = BEST_C1, power: float = 2.0, own: bool = True
         domain=tried(("eps_1", rows[:, 1], OPEN_UNIT), ("m", rows[:, 2], FROM_ONE)),
         scope=f"exact law, {len(rows)} pairs of thresholds from 0.001 to 0.999 and m from 1 to 1e8; a independent of "
         "X_i; c_1 is not named: it can be 16/9 and not more, since the rate of the tail is eps_1^2/4 + O(eps_1^3), so "
-        "that it is not large",
+        "it is not large",
         printed=f"log P <= -{c1:.4g} eps^{power:g} m / K^4",
     )
 
@@ -205,7 +205,7 @@ def eq_18(rows: Array, c1: float = BEST_C1, power: float = 2.0, own: bool = True
     expect=("holds", "proof"),
 )
 def eq_19(nets: Array, share: float = 1.0, power: int = 1) -> Evidence:
-    """V is a multiple of b*, so that any direction can occur: the one farthest from the net, of length 3."""
+    """V is a multiple of b*, so any direction can occur: the one farthest from the net, of length 3."""
     kept = nets[nets[:, 1] < 1.0]
     count, radius, least = kept.T
     factor = 3.0 / np.maximum(1.0 - share * radius**power, 1e-12)

@@ -50,7 +50,7 @@ BY_ITS_LETTER = "Algorithm 2 draws no new samples. For the m of Lemma A.9 nothin
 def size_of_summand() -> tuple[float, str]:
     """Bound the mean size of a summand of (21) from below, second iteration, w along b* of length 1; with scope.
 
-    The summands have one law, so that it is at least the mean size of their mean.
+    The summands have one law, so it is at least the mean size of their mean.
     """
     found, missed = least_values(LARGER)
     size = (1.0 - missed) * found.summand
@@ -79,7 +79,8 @@ def size_of_summand() -> tuple[float, str]:
             "a and w fixed",
             "(22) to (25) for unit vectors a and w that are fixed, or independent of the samples.",
             {"own": False},
-            "Corollary A.5, from which (23) is, is one for a fixed vector; and the right sides have no samples.",
+            "Corollary A.5, from which (23) follows, is for a fixed vector, and the right sides do not contain "
+            "samples.",
             ({"c2": 2.6}, {"c2": 1.4}),
         ),
     ),
@@ -127,7 +128,7 @@ def product_tail(room: float, m: int) -> float:
     r"""Return $\log P(|\sum_j z_jw_j| \ge room\,m)$ for 2m independent normals: $|N(0,1)|\,\chi_m \ge room\,m$.
 
     Conditional on the $z_j$ the sum is normal; by the half-angle form of its density, $P = E\,2\Phi(-room\,m/\chi_m)$.
-    The integrand is smooth in $\log\chi_m$ and vanishes at both ends, so that the trapezoidal rule is exact to
+    The integrand is smooth in $\log\chi_m$ and vanishes at both ends, so the trapezoidal rule is exact to
     rounding.
     """
     middle = 0.5 * m * (1.0 + sqrt(1.0 + 4.0 * room**2))  # where the integrand is largest
@@ -155,7 +156,7 @@ def summed_products(_: Context) -> Array:
     measure=summed_products,
     uses=("rolora/thm-A.8", "rolora/eq-22", "rolora/eq-30"),
     importance="detail",
-    because=r"(29) prints = for $\le$: (28) depends on the angle of w and b*, (29) does not. As in (18), a must be "
+    because=r"(29) prints = for $\le$: (28) depends on the angle of w and b*, but (29) does not. As in (18), a must be "
     "independent of the samples.",
     control=Form(
         """The first probability is at most the last bound with half of that $c_3$, for $K > 0$ and a independent of

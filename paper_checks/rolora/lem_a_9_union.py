@@ -44,7 +44,7 @@ def tail_of_some_pair(room: float, m: int) -> float:
 
     The maximum is half the difference of the eigenvalues of $X^\top X$. With half their sum T it has, by the density
     of the eigenvalues of a Wishart matrix, the probability $\int_x^\infty(T^2 - x^2)^{(m-1)/2}e^{-T}dT/\Gamma(m)$, $x =
-    room\,m$. With $T = x\cosh u$ the integrand is smooth in $\log u$ and vanishes at both ends, so that the trapezoidal
+    room\,m$. With $T = x\cosh u$ the integrand is smooth in $\log u$ and vanishes at both ends, so the trapezoidal
     rule is exact to rounding.
     """
     x = room * m
@@ -79,10 +79,10 @@ def measure_union(context: Context) -> Union:
     readings=(
         Reading(
             "for a positive K",
-            r"For $K > 0$: (32) to (35), where (34) puts (29) for each w, so for an a that (29) is for; from (32) to "
-            r"(35) directly, with $c_3 = \frac1{100}$, for every a, of the same samples too.",
-            why="For K = 0, $b^* = 0$ or an angle of 0, the event occurs on all samples. (36) goes on from (32) and "
-            "(35) alone.",
+            "For $K > 0$: (32) to (35), where (34) uses (29) for each w, and so for an a for which (29) holds; from "
+            r"(32) to (35) directly, with $c_3 = \frac1{100}$, for every a, even if it depends on the samples.",
+            why="For K = 0, $b^* = 0$ or an angle of 0, the event occurs on all samples. (36) follows from (32) and "
+            "(35) only.",
         ),
     ),
     uses=("rolora/eq-26", "rolora/def-A.6"),
@@ -120,7 +120,7 @@ def eq_32(data: Union, one: int = 1, extra: int = 0, weight: float = 1.0, per: i
         domain=tried(("eps_2", e_2, OPEN_UNIT), ("eps_0", e_0, OPEN_UNIT), ("m", m, FROM_ONE), ("d", d, PLANE)),
         scope=f"the powers for d from 1 to 4; (32) against (35) by {len(left)} exact laws: for a independent of the "
         f"samples, with c_3 = {BEST_C3:.4g}, and in two dimensions for every a, with c_3 = 1/{per}; the row vector is "
-        "a random number times b*, so that one point of the net decides and the net could be left out, with its power "
+        "a random number times b*, so one point of the net decides and the net could be left out, with its power "
         "of d",
         printed="log of (32) against log of (35)",
     )

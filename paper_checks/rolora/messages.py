@@ -76,7 +76,7 @@ def count_traffic(context: Context) -> dict[tuple[int, int], Traffic]:
             "any matrices",
             "With the same fine-tuning parameters, for adapted matrices of any shape, the communication cost of "
             "RoLoRA and of FFA-LoRA is, over two rounds, half of that of LoRA.",
-            why="It is said to be always so. In a single round RoLoRA misses half as well.",
+            why="The paper says that it is always so. In a single round RoLoRA does not send half either.",
         ),
         Reading(
             "square matrices",
@@ -91,8 +91,8 @@ def count_traffic(context: Context) -> dict[tuple[int, int], Traffic]:
     ),
     correction=Form(
         r"""For matrices of any shape RoLoRA sends half of what LoRA does over an iteration of two rounds, in each round
-        only where $\sum d_{in} = \sum d_{out}$, and FFA-LoRA the share $\sum d_{out}/\sum(d_{in} + d_{out})$, for all
-        seven matrices of Llama-2-7B's layers 0.544.""",
+        only if $\sum d_{in} = \sum d_{out}$. FFA-LoRA sends the fraction $\sum d_{out}/\sum(d_{in} + d_{out})$, which
+        is 0.544 for all seven matrices of Llama-2-7B's layers.""",
         {"ffa": "outputs"},
         mutants=({"over": "round"}, {"ffa": "half"}, {"share": 0.45}),
         asks="neither",

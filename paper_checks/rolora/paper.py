@@ -14,13 +14,13 @@ PAPER = Paper(
     (ANALYSIS, NUMBERS),
     findings=FINDINGS,
     called="RoLoRA",
-    main="Clients train the two factors of LoRA in turn, so that averages are exact. On a linear model the stated rate "
-    "of convergence holds for steps up to half of the largest one allowed, and fails at the largest.",
+    main="Clients train the two factors of LoRA in turn, so the averages are exact. On a linear model, the stated rate "
+    "of convergence holds for step sizes up to half of the stated maximum, but fails at the maximum.",
     facts=(
         Headline(
-            r"RoLoRA converges at the stated rate for steps up to $1/(2L_{max}^2)$, half of the largest one admitted. "
-            "At the largest the angle shrinks more slowly than stated, with unlimited samples only like "
-            r"$1/\sqrt t$ in the end.",
+            "RoLoRA converges at the stated rate for step sizes up to $1/(2L_{max}^2)$, half of the stated maximum. At "
+            "the maximum the angle shrinks more slowly than stated; with unlimited samples it eventually shrinks only "
+            r"like $1/\sqrt t$.",
             ("rolora/thm-5.4", "rolora/lem-5.3", "rolora/txt-exponential"),
         ),
         Headline(
@@ -29,8 +29,8 @@ PAPER = Paper(
             ("rolora/s5-saturate", "rolora/prop-5.5", "rolora/s5-rolora-loss"),
         ),
         Headline(
-            "Table 1 overstates RoLoRA's lead: four averages, all of other methods, are printed too low. The order "
-            "of the methods stays.",
+            "Table 1 overstates RoLoRA's lead: four averages, all of other methods, are too low. The ranking of the "
+            "methods does not change.",
             ("rolora/table-1",),
         ),
     ),

@@ -56,7 +56,7 @@ def draw_entries(context: Context) -> list[Point]:
         Reading(
             "the sum from 1",
             r"$\|Xa^*b^{*\top} - Xa^0b^\top\|^2 = \sum_{p=1}^d(a^*b_p^* - a^0b_p)^\top X^\top X(a^*b_p^* - a^0b_p)$.",
-            why="$b_p$ is the p-th entry of b, of which there are d; i is not defined.",
+            why="$b_p$ is the p-th of the d entries of b; i is not defined.",
         ),
     ),
     expect=("holds", "proof"),
@@ -145,8 +145,8 @@ def draw_frozen(context: Context) -> list[Frozen]:
     readings=(
         Reading(
             "normal samples",
-            r"For normal samples, more than one of them, and $b^* \ne 0$, almost surely: if $a^0$ is not initialised "
-            r"parallel to $a^*$, the objective (10) can never be reduced to zero. Its least value is "
+            r"For more than one sample, all normal, and $b^* \ne 0$, almost surely: if $a^0$ is not initialised "
+            "parallel to $a^*$, the objective (10) can never be reduced to zero. Its least value is "
             r"$\|b^*\|^2(\|Xa^*\|^2 - (Xa^{0\top}Xa^*)^2/\|Xa^0\|^2)$.",
             why="In Section 5.1 samples are normal and many; one sample, which some b fits exactly, or $b^* = 0$, "
             "where there is nothing to learn, is a degenerate case.",
@@ -284,7 +284,7 @@ GRID = [(N, m) for N in (1, 2, 3, 5, 10, 100, 1000) for m in (3, 4, 5, 6, 10, 30
             ({"of": "nothing"}, {"of": "population"}, {"clients_power": 2}, {"samples_power": 2}),
         ),
     ),
-    because="With one or two samples and two clients or more the expected loss is infinite.",
+    because="With one or two samples and two or more clients, the expected loss is infinite.",
     uses=("rolora/eq-241",),
     also=("rolora/eq-11", "rolora/eq-244"),
     importance="result",

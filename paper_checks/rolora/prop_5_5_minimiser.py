@@ -74,7 +74,7 @@ def first_square(weight: float, noise: float) -> sympy.Expr:
     r"\frac1{N^2}E[\frac{((X_1a)^\top(X_1a^*))^2}{\|X_1a\|^2}] = \frac{\alpha^2m + (1 - \alpha^2)}{N^2}$.",
     measure=measure_moments("u1'u1", "quotient", "r2^2/r1", "r1", "r2"),
     mutants=[{"power": 1}, {"noise": 2.0}, {"weight": 0.5}],
-    because=r"$\beta$ is defined nowhere; it stands for the $\sqrt{1 - \alpha^2}$ of the line before (193).",
+    because=r"The paper does not define $\beta$. It means the $\sqrt{1 - \alpha^2}$ of the line before (193).",
     expect=("holds", "proof"),
     intended=Intended(
         "literal",
@@ -160,14 +160,14 @@ def without_mean(name: str, share: float) -> Evidence:
     + r"$v^\top u_2 = z_2(X_1a^*)^\top(X_1a)$ and $E[z_2(X_1a^*)^\top(X_1a)|z_2] = z_2E[(X_1a^*)^\top(X_1a)]$. "
     + COORDINATES
     + r"By (209) $E[(X_1a^*)^\top(X_1a)] = E[\alpha\|x_{1,1}\|^2 + \sqrt{1 - \alpha^2}(x_{1,1}^\top x_{1,2})] = "
-    r"\alpha E[\|x_{1,1}\|^2] + z_2\sqrt{1 - \alpha^2}E[x_{1,1}^\top x_{1,2}] = \alpha m$, so that "
+    r"\alpha E[\|x_{1,1}\|^2] + z_2\sqrt{1 - \alpha^2}E[x_{1,1}^\top x_{1,2}] = \alpha m$, so "
     r"$E[E[z_2(X_1a^*)^\top(X_1a)|z_2]] = E[z_2\alpha m] = \alpha mE[z_2]$ and, with $E[s_i] = \alpha$, $\alpha "
     r"mE[z_2] = \frac{\alpha m}N\sum_{i=2}^NE[s_i] = \frac mN(N - 1)\alpha^2 = E[v^\top u_2]$.",
     measure=measure_moments("v'u2", "z2", "product", "r1", "r2"),
     control=Form(r"For $m \ge 3$.", {"fewest": 3}),
     correction=Form(
-        r"""For $m \ge 2$. With one sample $s_i = \alpha + \sqrt{1 - \alpha^2}\,\frac{x_{i,2}}{x_{i,1}}$ has Cauchy's
-        law where $\alpha^2 < 1$: neither $E[s_i]$ nor, for $N \ge 2$, $E[z_2]$ and $E[v^\top u_2]$ exist.""",
+        r"""For $m \ge 2$. With one sample $s_i = \alpha + \sqrt{1 - \alpha^2}\,\frac{x_{i,2}}{x_{i,1}}$ follows
+        Cauchy's law if $\alpha^2 < 1$: neither $E[s_i]$ nor, for $N \ge 2$, $E[z_2]$ and $E[v^\top u_2]$ exist.""",
         {"fewest": 2},
         mutants=({"others": 0.0}, {"power": 1}, {"factor": 2.0}, {"fewest": 1}),
         asks="weaker",
@@ -183,7 +183,8 @@ def without_mean(name: str, share: float) -> Evidence:
             ({"others": 0.0}, {"power": 1}, {"factor": 2.0}, {"fewest": 1}),
         ),
     ),
-    because="With one sample $s_i$ is a quotient of two normal variables, of Cauchy's law, which has no mean.",
+    because="With one sample, $s_i$ is a quotient of two normal variables. It follows a Cauchy law, which does not "
+    "have a mean.",
     uses=("rolora/eq-205",),
     expect=("holds", "proof"),
     intended=Intended(
@@ -243,7 +244,8 @@ def eq_230(data: Moments, others: float = 1.0, power: int = 2, factor: float = 1
             ({"others": 0.0}, {"power": 1}, {"clients_power": 1}, {"fewest": 1}),
         ),
     ),
-    because="With one sample $s_i$ is a quotient of two normal variables, of Cauchy's law, which has no mean.",
+    because="With one sample, $s_i$ is a quotient of two normal variables. It follows a Cauchy law, which does not "
+    "have a mean.",
     uses=("rolora/eq-230",),
     expect=("holds", "proof"),
     intended=Intended(

@@ -68,13 +68,13 @@ def measure_products(_: Context) -> Products:
     measure=measure_products,
     control=Form("The statement for a single client, where both sums are empty.", {"most": 1}),
     correction=Form(
-        r"""For $m \ge 3$, with both indices of the double sum from 2: $(N - 1)(N - 2)$ terms, as (224) counts them.
-        With the printed limits the terms with $s_1$ are counted too, $2(N - 1)\alpha^2$ more in expectation.""",
+        r"""For $m \ge 3$, with both indices of the double sum from 2: $(N - 1)(N - 2)$ terms, as (224) counts them. The
+        printed limits also count the terms with $s_1$, which adds $2(N - 1)\alpha^2$ in expectation.""",
         {"lower": 2},
         mutants=({"lower": 3}, {"lower": 1}, {"double": 0.5}),
     ),
     importance="detail",
-    because="The indices of the double sum start at 1, so that the products with $s_1$ are counted too.",
+    because="The indices of the double sum start at 1, so it also counts the products with $s_1$.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected", "(224) counts “$(N-1)(N-2)E[s_is_j]$”, so both indices of the double sum start at 2"
@@ -141,7 +141,7 @@ FEW, FROM_FOUR = (f"1 to 4 clients, every m >= {fewest}, every angle" for fewest
             "three samples or more",
             r"(205), (206) and (209) to (226) for $m \ge 3$.",
             {"fewest": 3},
-            r"$\frac1{m - 2}$ is printed as a mean of squares, so that m is at least 3.",
+            r"The paper prints $\frac1{m - 2}$ as a mean of squares, so m is at least 3.",
             ({"two": 1.0}, {"others": 0.0}, {"fewest": 1}),
         ),
     ),
@@ -218,7 +218,7 @@ def corrected_loss(N: Any, four: float, two: float, power: int) -> sympy.Expr:
         asks="weaker",
     ),
     importance="detail",
-    because="The expectation sign is missing: the left side varies with the samples, the right side does not.",
+    because="The expectation sign is missing: the left side varies with the samples, but the right side does not.",
     uses=("rolora/eq-189", "rolora/eq-205", "rolora/eq-227", "rolora/eq-230", "rolora/eq-237", "rolora/eq-187"),
     expect=("holds", "proof"),
     intended=Intended(

@@ -108,22 +108,22 @@ def enclose(value: float) -> Rounded:
     correction=Form(
         r"""With unlimited samples (the expected loss), for $0 < \kappa = \eta \|b^*\|^2 < 1$ the tangent of the angle
         is multiplied in every iteration by at most $\max(1 - \frac{2\kappa}{1 + 2\kappa(\delta^0)^2},\ 2\kappa - 1) <
-        1$, and from the first iteration on the loss is below FFA-LoRA's $\|b^*\|^2 (\delta^0)^2$. Only $\kappa = 1$
-        fails, of those with $0 < \kappa \le 1$: there the tangent falls, from almost every start, like $1/\sqrt{8t}$,
-        which is not exponential. (With m samples: Theorem 5.4 as corrected, for $\kappa \le \frac12$.)""",
+        1$, and from the first iteration on the loss is below FFA-LoRA's $\|b^*\|^2 (\delta^0)^2$. Of all $0 < \kappa
+        \le 1$, only $\kappa = 1$ fails: there the tangent falls, from almost every start, like $1/\sqrt{8t}$, which is
+        not exponential. (With m samples: Theorem 5.4 as corrected, for $\kappa \le \frac12$.)""",
         {"closed": False, "bounded": True},
         mutants=({"factor": 2.2}, {"factor": 1.8}, {"closed": True}),
     ),
     vary=("most",),
     importance="result",
-    because=r"With unlimited samples and the largest step, $\eta\|b^*\|^2 = 1$, the rate at the minimiser is 1: the "
+    because=r"With unlimited samples and the largest step, $\eta\|b^*\|^2 = 1$, the rate at the minimiser is 1 and the "
     r"angle falls like $1/\sqrt t$.",
     readings=(
         Reading(
             "for every step",
             r"With unlimited samples (the expected loss) and every step that Theorem 5.4 allows, $0 < \eta\|b^*\|^2 "
             r"\le 1$, RoLoRA converges exponentially to the global minimiser, and its loss is below FFA-LoRA's.",
-            why="Theorem 5.4, to which Section 5.1 refers, is stated for all these steps.",
+            why="Section 5.1 refers to Theorem 5.4, which the paper states for all these step sizes.",
         ),
         Reading(
             "for a suitable step",
@@ -234,11 +234,11 @@ def run_interference(context: Context) -> list[Interference]:
     intended=Intended(
         "literal", "“most likely due to less accurate model aggregation, as demonstrated in (1) and (2)” (5.2)"
     ),
-    expect_reason="that the aggregation is in general inexact where clients differ in both factors is rolora/eq-1; "
-    "that this is the cause of a decline cannot be decided from what is printed: Figure 2 has no numbers, and what its "
-    "runs need is not all printed (rolora/fig-2). In Tables 1 and 6, of which it is not said, the methods that average "
-    "exactly, FFA-LoRA and RoLoRA, decline with more clients as well, by less than LoRA; FlexLoRA, which averages the "
-    "products and cuts the mean to the rank, declines by more than LoRA",
+    expect_reason="rolora/eq-1 shows that the aggregation is in general inexact if clients differ in both factors. "
+    "Whether this causes a decline cannot be decided from the paper: Figure 2 has no numbers, and the settings of its "
+    "runs are not complete (rolora/fig-2). In Tables 1 and 6, to which the statement does not refer, the methods that "
+    "average exactly, FFA-LoRA and RoLoRA, also decline with more clients, by less than LoRA. FlexLoRA, which averages "
+    "the products and truncates the mean to the rank, declines by more than LoRA",
 )
 def txt_interference(cases: Sequence[Interference]) -> Evidence:
     """Undecided: the scope gives what the tables and a toy federation show."""
@@ -287,9 +287,8 @@ def needed_samples(context: Context) -> Mapping[int, float]:
     intended=Intended(
         "literal", "“well-supported, as demonstrated in (Collins et al., 2022; Du et al., 2021)” (after Theorem 5.4)"
     ),
-    expect_reason="it is a statement about what other papers show. For a random start the requirement comes to a q "
-    "that "
-    r"grows like the cube of d, since its thresholds are below $(1 - (\delta^0)^2)/16$, which is of the order of 1/d",
+    expect_reason="it is a statement about what other papers show. For a random start the requirement means a q that "
+    r"grows like the cube of d, because its thresholds are below $(1 - (\delta^0)^2)/16$, which is of the order of 1/d",
 )
 def txt_sample_size(needed: Mapping[int, float]) -> Evidence:
     """Undecided: see the reason on record."""

@@ -27,16 +27,16 @@ ONE_B = {"A": ["1", "2"], "B": ["1", "1"]}
         ),
         Reading(
             "in general position",
-            r"The difference of the two sides is $\frac1N\sum_i(A_i - \bar A)(B_i - \bar B)$, which from two clients "
-            "on is not zero but for special factors.",
+            r"The difference of the two sides is $\frac1N\sum_i(A_i - \bar A)(B_i - \bar B)$, which for two or more "
+            "clients is not zero except for special factors.",
             {"of": "general"},
-            "The sentence speaks of what averaging does as a rule; with one client both sides are the same.",
+            "The sentence is about the general case of averaging; with one client both sides are the same.",
             ({"of": "general", "cross": 0.0}, {"of": "general", "cross": -1.0}),
         ),
     ),
     also=("rolora/eq-2",),
     importance="result",
-    because="The sides are equal for one client, and wherever the clients agree in one of the two factors.",
+    because="The sides are equal for one client, and whenever the clients agree in one of the two factors.",
     expect=("holds", "proof"),
     intended=Intended(
         "in general position",

@@ -43,7 +43,7 @@ def judge_half(points: list[Point], held: str, weight: float, synchronised: bool
     ),
     uses=("rolora/alg-1",),
     importance="detail",
-    because="By (3), (4), the text after them and Algorithm 1 the odd rounds train B, and the even ones A.",
+    because="According to (3), (4), the text after them and Algorithm 1, odd rounds train B and even rounds train A.",
     expect=("holds", "search"),
     intended=Intended(
         "as corrected",
@@ -112,8 +112,8 @@ TWO_UPDATES = {"A": ["1", "2"], "B": ["1", "3"]}
     ),
     uses=("rolora/alg-1",),
     importance="result",
-    because=r"With the clients' own updates of (3) for $B_i^{t+1}$ it fails; a frozen factor with index i is client "
-    "i's copy, as is said of $A_i^t$.",
+    because="It fails if $B_i^{t+1}$ is the client's own update in (3). A frozen factor with index i is client i's "
+    "copy, as with $A_i^t$.",
     expect=("holds", "kernel"),
     intended=Intended(
         "B distributed",
@@ -186,8 +186,8 @@ SAME_PRODUCT: dict[str, Any] = {"A": ["2", "1"], "B": "1", "x": ["2", "1"], "oth
     readings=(
         Reading(
             "memory counted too",
-            "The same, and training needs no more memory than in FFA-LoRA.",
-            why="It is said to be the only additional cost. The memory of a client is a cost too.",
+            "The same, and training needs at most as much memory as in FFA-LoRA.",
+            why="The paper says that it is the only additional cost, but the memory of a client is also a cost.",
         ),
         Reading(
             "numbers trained and sent",
@@ -196,13 +196,13 @@ SAME_PRODUCT: dict[str, Any] = {"A": ["2", "1"], "B": "1", "x": ["2", "1"], "oth
             "factor, computation and communication do not grow noticeably.",
             {"of": "sent"},
             "The sentence before counts trainable parameters, Table 8 what is sent, and Section 3.1 has square "
-            "matrices. The backward pass of an adapted layer takes 3Tdr multiplications for T tokens, whichever "
-            "factor is trained, and in the lowest adapted layer Tdr more for A. Times are not judged.",
+            "matrices. The backward pass of an adapted layer takes 3Tdr multiplications for T tokens with either "
+            "factor, and in the lowest adapted layer Tdr more for A. We do not judge times.",
             ({"share": 0.45}, {"share": 0.55}),
         ),
     ),
-    because="Memory is not counted: for A the layer's whole input is kept for the backward pass, d numbers a token; "
-    "for B only xA, r numbers.",
+    because="Memory is not counted. For A the backward pass stores the layer's input, d numbers per token, and for B "
+    "only xA, r numbers.",
     importance="result",
     expect=("holds", "proof"),
     intended=Intended(

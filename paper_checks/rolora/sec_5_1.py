@@ -162,9 +162,8 @@ def search_steps(context: Context) -> Searched:
 
 @claim(
     "rolora/asm-5.1",
-    where=r"Assumption 5.1; judged is what is drawn from it after eq. (122), $\eta\|b^*\|^2 \le 1$ for $\eta \le "
-    r"1/L_{max}^2$, by which $1 - \eta(1 - (\delta^0)^2)\|b^*\|^2 > 0$; Lemma 5.3, which it is for, has an entry of "
-    r"its own",
+    where=r"Assumption 5.1. We judge the conclusion drawn from it after eq. (122), $\eta\|b^*\|^2 \le 1$ for $\eta \le "
+    r"1/L_{max}^2$, by which $1 - \eta(1 - (\delta^0)^2)\|b^*\|^2 > 0$. Lemma 5.3, which needs it, has its own entry",
     says=r"There is $L_{max} < \infty$, known beforehand, with $\|b^*\| \le L_{max}$.",
     measure=search_steps,
     mutants=[{"power": 1}, {"power": 3}, {"limit": 0.99}],

@@ -218,14 +218,15 @@ def make_runs(context: Context) -> Setting:
             "derivative 1 at 0",
             "The model (12) trains from this start, with 1 as ReLU's derivative at 0.",
             {"slope": 1},
-            "Any number from 0 to 1 is a subgradient of ReLU at 0; a clamp at 0, in place of ReLU, is given 1.",
+            "Any number from 0 to 1 is a subgradient of ReLU at 0; frameworks give a clamp at 0, used instead of ReLU, "
+            "the value 1.",
         ),
     ),
     correction=Form(
         r"""With a frozen random $W_0$ added to AB, $\mathrm{ReLU}(x_i(W_0 + AB))W_{out}$, the model trains from the
         printed start, which is the typical one of adapters that are added to frozen weights, as in Section 3.1. The
-        model (12) itself trains from it only where a number above 0 is taken as the derivative of ReLU at 0: with 0
-        both gradients are 0 at B = 0.""",
+        model (12) itself trains from it only if the derivative of ReLU at 0 is set to a number above 0: with 0, both
+        gradients are 0 at B = 0.""",
         {"base": "normal"},
         mutants=({"out": 0}, {"labels": (3, 1)}, {"base": "zero"}),
         asks="neither",
@@ -234,7 +235,8 @@ def make_runs(context: Context) -> Setting:
     seen_in=("rolora/fig-2",),
     kind="setting",
     importance="detail",
-    because="With B = 0 all hidden units are at 0, where frameworks take 0 as ReLU's derivative: neither factor moves.",
+    because="With B = 0 all hidden units are at 0, where frameworks set ReLU's derivative to 0, so neither factor "
+    "moves.",
     expect=("corrected", "search"),
     intended=Intended(
         "derivative 0 at 0",

@@ -50,7 +50,7 @@ def def_A_1(points: list[Point], square: float = 8 / 3, limit: int = 2) -> Evide
     return judge_identity(
         [Equation("E exp(xi^2/t^2), squared", sympy.simplify(value), rational(limit) ** 2)],
         points,
-        "the standard normal law, exactly; the mean decreases in t, so that the norm is where it equals 2. Any other "
+        "the standard normal law, exactly; the mean decreases in t, so the norm is where it equals 2. Any other "
         "Gaussian variable is a constant plus a multiple of this one: of finite norm, as a norm is homogeneous and "
         "obeys the triangle inequality",
     )
@@ -239,7 +239,7 @@ def lem_A_4(ratios: Array, C: float = BEST_C, independent: bool = True, centred:
         Dropped("entries of unit variance", {"variance": 2}),
         Dropped("a is fixed", {"fixed": False}),
     ),
-    because="The sums of the proof end at N, the number of clients, where they have d terms.",
+    because="The sums in the proof end at N, the number of clients, but they have d terms.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected", r"its proof begins with “$a^\top x = \sum_{i=1}^d a_i\xi_i$”: d for the N of the sums below it"
@@ -337,7 +337,7 @@ BEST_SHARE = {
     expect=("holds", "proof"),
 )
 def lem_A_7(nets: Array, share: float = 1.0, power: float = 1.0, below: int = 1) -> Evidence:
-    r"""The farthest unit vector from the net has $\sup = 1 - \epsilon^2/2$, so that $1/(1 - \epsilon^2/2)$ is sharp."""
+    r"""The farthest unit vector from the net has $\sup = 1 - \epsilon^2/2$, so $1/(1 - \epsilon^2/2)$ is sharp."""
     every_point = [(inf, 0.0, 1.0)]  # eps = 0: a net of all points, and the largest product is 1
     kept = np.concatenate([every_point, nets[nets[:, 1] < below]])
     with np.errstate(divide="ignore"):  # a power below 0, which a smaller constant can be

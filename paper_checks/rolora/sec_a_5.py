@@ -69,7 +69,7 @@ def measure_losses(context: Context) -> list[Model]:
     intended=Intended(
         "literal",
         r"“local population loss” (after (246)): over the samples of Section 5.1, whose entries are independent and "
-        r"standard normal, so that $E[X^\top X] = mI$",
+        r"standard normal, so $E[X^\top X] = mI$",
     ),
 )
 def eq_245(models: list[Model], over: str = "mean", scale: float = 1.0, norm_power: int = 2) -> Relations:
@@ -138,7 +138,7 @@ def draw_pairs(context: Context) -> list[Pair]:
         LITERAL,
         Reading(
             "unit vectors, up to a common sign",
-            r"Where $a'$ is a unit vector and $\bar b^* \ne 0$: $(a', b')$ is a global minimiser if and only if "
+            r"If $a'$ is a unit vector and $\bar b^* \ne 0$, then $(a', b')$ is a global minimiser if and only if "
             r"$a'b'^\top = a^*\bar b^{*\top}$; the solution is unique up to a common sign, $a' = \pm a^*$ and $b' = "
             r"\pm\bar b^*$; the minimum global error is $\frac1N\sum_i\|a^*(b_i^* - \bar b^*)^\top\|^2$.",
             {"unique": "product"},
@@ -146,7 +146,7 @@ def draw_pairs(context: Context) -> list[Pair]:
             ({"excess": 1.01}, {"least": 0.99}, {"unique": "pair"}),
         ),
     ),
-    because=r"$(-a^*, -\bar b^*)$ has the same product, and so has $(ca^*, \bar b^*/c)$: the minimiser is not unique.",
+    because=r"$(-a^*, -\bar b^*)$ and $(ca^*, \bar b^*/c)$ have the same product, so the minimiser is not unique.",
     expect=("holds", "proof"),
     intended=Intended(
         "unit vectors, up to a common sign",
@@ -256,13 +256,13 @@ SHORT = (0.01, 0.6, 0.5, 0.5)
         ),
         Reading(
             "at recovery",
-            r"Where $\delta^T \le \epsilon$ RoLoRA's global loss at $(a^T, b^{T+1})$ is at most $\gamma^2 + \|\bar "
+            r"If $\delta^T \le \epsilon$, RoLoRA's global loss at $(a^T, b^{T+1})$ is at most $\gamma^2 + \|\bar "
             r"b^*\|^2\epsilon^2$ (at $(a^T, b^T)$, where Algorithm 2 ends, it can be larger), against FFA-LoRA's "
             r"$\gamma^2 + \|\bar b^*\|^2\delta_0^2$; for $\delta_0 < 1$, $0 < \eta \le \frac1{2L_{max}^2}$ and $\bar "
             r"b^* \ne 0$ more iterations make $\epsilon$ arbitrarily small.",
             {"given": True},
-            r"The loss is said to be so since $\epsilon$-accurate recovery is achieved, which Theorem A.14 states of "
-            r"$(a^T, b^{T+1})$.",
+            r"The paper derives the loss from $\epsilon$-accurate recovery, which Theorem A.14 states for $(a^T, "
+            "b^{T+1})$.",
             ({"share": 0.99}, {"spread": 0.99}, {"refitted": False}),
         ),
     ),

@@ -39,19 +39,19 @@ ENTERING = (
         "each trial cut off",
         ROUNDED.format("cut off after two decimals"),
         {"entering": "cut"},
-        "Nothing is said of how two decimals are made.",
+        "The paper does not say how it rounds to two decimals.",
     ),
     Reading(
         "trials as they are",
         ROUNDED.format("not rounded before the mean"),
         {"entering": "whole"},
-        "Nothing is said of a rounding of the trials.",
+        "The paper does not mention any rounding of the trials.",
     ),
     Reading(
         "one way in a table",
         ROUNDED.format("brought to two decimals by rounding or by cutting off, in one way throughout the table"),
         {"either": True},
-        "How a trial gets two decimals is not said; a table comes from one program.",
+        "The paper does not say how a trial gets two decimals; one program wrote the table.",
     ),
 )
 """How a trial enters mean and deviation, which is not printed."""
@@ -240,15 +240,15 @@ def judge_trials(
         *ENTERING,
         Reading(
             "each trial rounded, squares over three",
-            "Every mean and every deviation, its summed squares divided by 3, are those of three trials, each a whole "
-            "number of right answers in per cent, rounded to hundredths.",
+            "Three trials give every mean and every deviation, with the summed squares divided by 3. Each trial is a "
+            "whole number of right answers in per cent, rounded to hundredths.",
             {"divisor": 3},
-            "Which of the two common standard deviations is meant is not said.",
+            "The paper does not say which of the two common standard deviations it means.",
         ),
     ),
     kind="number",
     importance="detail",
-    because="Without a rounding of each trial no three of them give 1.61, FFA-LoRA's mean on 1,267 examples.",
+    because="If trials are not rounded, no three of them give 1.61, FFA-LoRA's mean on 1,267 examples.",
     expect=("holds", "proof"),
     intended=Intended(
         "one way in a table",
@@ -331,7 +331,7 @@ def insignificant_leads(rows: Iterable[Row], method: str, level: float, divisor:
 
 @claim(
     "rolora/txt-table2-best",
-    where="Section 6.2, Table 2; the highest means in Table 10, too",
+    where="Section 6.2, Table 2; the highest means also in Table 10",
     says="""With Llama-2-7B, 50 clients and rank 8 RoLoRA consistently has the highest accuracy across all tasks, with
     significant improvements over both LoRA and FFA-LoRA.""",
     measure=lambda context: (TABLE_2, TABLE_10),
@@ -346,19 +346,19 @@ def insignificant_leads(rows: Iterable[Row], method: str, level: float, divisor:
     readings=(
         Reading(
             "significant in most comparisons",
-            "RoLoRA has the highest mean on each of the eight tasks, and in more than half of the 16 comparisons "
-            "with LoRA and FFA-LoRA the difference is significant at the level of 5 % by Welch's test: in 13, the "
-            "printed deviations being sample deviations; if their squares are divided by 3, not by 2, in 10 or 11, as "
-            "PIQA against FFA-LoRA is rounded.",
+            "RoLoRA has the highest mean on each of the eight tasks, and in more than half of the 16 comparisons with "
+            "LoRA and FFA-LoRA the difference is significant at the 5 % level by Welch's test: in 13 if the printed "
+            "deviations are sample deviations, and in 10 or 11, depending on the rounding of PIQA against FFA-LoRA, if "
+            "their squares are divided by 3 instead of 2.",
             why="The improvements over both methods are called significant as a whole, without a test. (Where it "
             "means considerable, no size is named; the leads are in the scope.)",
         ),
         Reading(
             "significant in every comparison",
             "RoLoRA has the highest mean on each of the eight tasks, and in each of the 16 comparisons with LoRA and "
-            "FFA-LoRA the difference is significant at the level of 5 % by Welch's test.",
+            "FFA-LoRA the difference is significant at the 5 % level by Welch's test.",
             {"share": 0.99},
-            "It is said of all tasks and of both methods.",
+            "The statement is about all tasks and both methods.",
         ),
     ),
     expect=("holds", "proof"),
@@ -436,7 +436,7 @@ def _deviates_most(scores: Mapping[str, Mapping[str, Score]], name: str) -> bool
             "over all tasks",
             "Both deviations are as quoted, and over the eight tasks FFA-LoRA has the largest root mean square of the "
             "deviations of the three methods.",
-            why="Variances are said to be large in a comparison of three methods; the two tasks are examples.",
+            why="The paper calls variances large in a comparison of three methods; the two tasks are examples.",
         ),
         Reading(
             "on both tasks named",
@@ -515,17 +515,17 @@ def txt_table2_ffa_var(
         *ENTERING,
         Reading(
             "each trial cut off, 47.2 as 47.20",
-            "Every mean and every deviation, its summed squares divided by 2, are those of three trials, each a whole "
-            "number of right answers in per cent, cut off after two decimals; every printed number is one to "
-            "hundredths, 47.2 being 47.20.",
+            "Three trials give every mean and every deviation, with the summed squares divided by 2. Each trial is a "
+            "whole number of right answers in per cent, truncated after two decimals. Every printed number is exact to "
+            "hundredths, and 47.2 means 47.20.",
             {"entering": "cut", "places": 2},
             "All numbers but a few have two decimals, and 15.0 in Table 2 is how a program writes 15.00.",
         ),
     ),
     kind="number",
     importance="detail",
-    because="Rounded, as Table 2 needs them, no three trials of 1,838 give 51.46 (51.453 is nearest). Cut off, they "
-    "do.",
+    because="If rounded, as Table 2 needs, no three trials on 1,838 examples give 51.46 (51.453 is nearest). If "
+    "truncated, some do.",
     uses=("rolora/table-2",),
     expect=("holds", "proof"),
     intended=Intended(
@@ -561,10 +561,10 @@ def table_10(
         "“with fewer finetuning parameters, FFA-LoRA is less robust than FedAVG of LoRA, primarily due to” (1)",
     ),
     expect_reason="the numbers of Figures 6 to 8 and of two of the three budgets of Figure 4 are not printed. Its "
-    "middle one has the setting of Table 1 with 3 clients, where LoRA is ahead. Two sizes in one setting stand in "
-    "tables of which the statement is not said, with 50 clients: at rank 8 LoRA has the higher mean of Table 2, at "
-    "rank 2 FFA-LoRA that of Table 10; in Table 1 FFA-LoRA is ahead at ranks 4 and 8, by the means of its "
-    "rows farther at 4",
+    "middle one has the setting of Table 1 with 3 clients, where LoRA is ahead. The tables, to which the statement "
+    "does not refer, have two sizes in one setting, with 50 clients. At rank 8 LoRA has the higher mean in Table 2, "
+    "and at rank 2 FFA-LoRA has the higher mean in Table 10. In Table 1 FFA-LoRA is ahead at ranks 4 and 8, and, by "
+    "the means of its rows, further ahead at 4",
 )
 def txt_fewer_params(tables: Sequence[Sequence[Row]]) -> Evidence:
     """Undecided: the scope gives the means of the printed tables."""

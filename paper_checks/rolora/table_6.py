@@ -38,8 +38,8 @@ def constant_answers(rows: Sequence[Row]) -> str:
     says="Table 6: Table 1 with the results of FlexLoRA added, whose averages are the means of its five accuracies.",
     measure=lambda context: (TABLE_1, TABLE_6),
     correction=Form(
-        """Of the 132 values that Tables 1 and 6 both print 131 agree. The deviation of LoRA on QNLI (rank 4, 20
-        clients) is 2.02 in Table 1 and 0.20 in Table 6, and nothing printed says which is right. The four averages of
+        """Of the 132 values that both Table 1 and Table 6 print, 131 agree. The deviation of LoRA on QNLI (rank 4, 20
+        clients) is 2.02 in Table 1 and 0.20 in Table 6, and the paper does not say which is right. The four averages of
         FlexLoRA are the means of their accuracies.""",
         {"without": (("LoRA", 20, "QNLI", "deviation"),)},
         mutants=({"without": ()}, {"shift": 0.02}),

@@ -113,22 +113,21 @@ def course_scope(kept: Sequence[Course], tied: bool) -> str:
         {"limit": 0.5, "sampled": False, "tied": True},
     ),
     correction=Form(
-        r"For $\eta \le 1/(2L_{max}^2)$, $c = \eta\|b^*\|^2 > 0$ and T as stated, both inequalities hold where the "
-        r"events of Lemmas A.9 and A.10 as corrected, (13) and (76), occur in each of the T iterations, for thresholds "
-        r"up to $(1 - (\delta^0)^2)/10$, and for the second inequality (13) at $a^T$ as well, for $b^{T+1}$; with $m "
-        r"\ge 100q$ fresh samples in each, and $\epsilon_3 = \epsilon_2$, they do with probability at least $1 - (2T + "
-        r"1)\max\{\log N, d\}^{-10}$. Without any "
-        rf"probability: if {FIXED}, both hold with the same samples in all iterations, and with $\epsilon' = "
-        r"\rho/\sqrt{1 - \rho^2}$ for the largest distance $\rho$ of an $X_i^\top X_i/m$ from I. For $\rho \le "
-        r"\frac3{10}$ and $m \ge 5(\sqrt d + \sqrt{2\log(2N/p)})^2/\rho^2$ normal samples of each client all "
-        r"distances are at most $\rho$ with probability at least $1 - p$, once for all iterations; for $m \ge 100q$ "
-        r"and "
-        r"the printed thresholds the condition is met with $p = 2\max\{\log N, d\}^{-10}$ for every T. (c must be "
-        r"tied to "
-        r"the step: for $\eta \to 0$ nothing moves. For c near 1 and infinitely many samples the rate near $a^*$ is "
-        r"$2c - 1$, and T is too small for small $\epsilon$: for all starts but those that meet $a^*$ exactly after "
-        r"finitely many steps, the least number of iterations that is enough, over $\log\frac1\epsilon$, tends to "
-        r"$-1/\log(2c - 1)$, about $\frac1{2(1 - c)}$, as $\epsilon \to 0$.)",
+        r"For $\eta \le 1/(2L_{max}^2)$, $c = \eta\|b^*\|^2 > 0$ and T as stated, both inequalities hold if the events "
+        "(13) and (76) of the corrected Lemmas A.9 and A.10 occur in each of the T iterations, for thresholds up to "
+        r"$(1 - (\delta^0)^2)/10$; the second inequality also needs (13) at $a^T$, for $b^{T+1}$. With $m \ge 100q$ "
+        r"fresh samples in each iteration, and $\epsilon_3 = \epsilon_2$, the events occur with probability at least "
+        r"$1 - (2T + 1)\max\{\log N, d\}^{-10}$. "
+        f"Also with certainty: if {FIXED}, both hold with the same samples in "
+        r"all iterations, and with $\epsilon' = \rho/\sqrt{1 - \rho^2}$ for the largest distance $\rho$ of an "
+        r"$X_i^\top X_i/m$ from I. For $\rho \le \frac3{10}$ and $m \ge 5(\sqrt d + \sqrt{2\log(2N/p)})^2/\rho^2$ "
+        r"normal samples of each client all distances are at most $\rho$ with probability at least $1 - p$, once for "
+        r"all iterations; for $m \ge 100q$ and the printed thresholds the condition is met with $p = 2\max\{\log N, "
+        r"d\}^{-10}$ for every T. (c must be tied to the step: for $\eta \to 0$ nothing moves. For c near 1 and "
+        r"infinitely many samples the rate near $a^*$ is $2c - 1$, and T is too small for small $\epsilon$: for all "
+        "starts except those that reach $a^*$ exactly after finitely many steps, the least number of iterations that "
+        r"is enough, over $\log\frac1\epsilon$, tends to $-1/\log(2c - 1)$, about $\frac1{2(1 - c)}$, as $\epsilon \to "
+        "0$.)",
         {"limit": 0.5, "fixed": 0.3, "tied": True},
         mutants=({"limit": 1.0}, {"share": 0.2}, {"fixed": 0.95}),
     ),
@@ -241,15 +240,14 @@ def thm_5_4(
         ),
         Reading(
             "at recovery",
-            r"Where $\delta^T \le \epsilon$ the expected global loss of RoLoRA at $(a^T, b^{T+1})$ over the $X_i$, "
-            r"$a^T$ being fixed as $a^0$ is in (11), is at most $(1 + \epsilon)\|b^*\|^2\epsilon^2$, and the loss "
-            r"caused by the angle at most $\|b^*\|^2\epsilon^2$, where FFA-LoRA's is $\|b^*\|^2(\delta^0)^2$; and "
-            r"with a proper step size, on the events of Theorem 5.4, more iterations make $\epsilon$ arbitrarily "
-            "small.",
+            r"If $\delta^T \le \epsilon$, the expected global loss of RoLoRA at $(a^T, b^{T+1})$ over the $X_i$, with "
+            r"$a^T$ fixed like $a^0$ in (11), is at most $(1 + \epsilon)\|b^*\|^2\epsilon^2$, and the loss caused by "
+            r"the angle at most $\|b^*\|^2\epsilon^2$, where FFA-LoRA's is $\|b^*\|^2(\delta^0)^2$; and with a proper "
+            r"step size, on the events of Theorem 5.4, more iterations make $\epsilon$ arbitrarily small.",
             {"given": True},
-            r"The loss is named as what $\epsilon$-accurate recovery means. It is so for $m \ge 4$, and Theorem 5.4 "
-            r"has $m = \Omega(q)$. Every step with $0 < \eta \le \frac1{2L_{max}^2}$ is proper, where $b^* \ne 0$ and "
-            "the events are those of the theorem as corrected.",
+            r"The paper takes $\epsilon$-accurate recovery to mean this loss. This is right for $m \ge 4$, and Theorem "
+            r"5.4 has $m = \Omega(q)$. Every step size with $0 < \eta \le \frac1{2L_{max}^2}$ is proper if $b^* \ne 0$ "
+            "and the events are those of the corrected theorem.",
             ({"one": 0.9},),
         ),
     ),
@@ -301,8 +299,8 @@ def s5_rolora_loss(
     measure=search_rates,
     best={"rate": Best(1.98, "searched, for the largest step and thresholds")},
     uses=("rolora/lem-A.9", "rolora/lem-A.10"),
-    because="For c near 1 and a small first angle the bound is below what the noise of the samples leaves, for "
-    "every step.",
+    because="For c near 1 and a small first angle, the bound is below the error that sampling noise leaves, for every "
+    "step size.",
     readings=(
         Reading(
             "every c",
@@ -314,12 +312,12 @@ def s5_rolora_loss(
         Reading(
             "c of the step",
             r"For a proper step size (every one up to $\frac1{2L_{max}^2}$ will do), $c = \eta\|b^*\|^2$, thresholds "
-            r"as in Lemma 5.3, and at least K times its q samples (K = 100 is enough), fresh ones in each iteration or "
+            "as in Lemma 5.3, and at least K times its q samples (K = 100 is enough), fresh ones in each iteration or "
             r"the same in all: with probability at least $1 - 2q^{-10}$, $q = \max\{\log N, d\}$, $\delta^{t+1} \le "
-            r"\delta^t\sqrt{1 - c(1 - (\delta^0)^2)}$. (With unlimited samples it is so for every c, by the step "
-            r"$\min(c, \frac12)/\|b^*\|^2$.)",
+            r"\delta^t\sqrt{1 - c(1 - (\delta^0)^2)}$. (With unlimited samples this holds for every c, with the step "
+            r"size $\min(c, \frac12)/\|b^*\|^2$.)",
             {"each": False},
-            "It is said to have been shown in Lemma 5.3, whose factor has this c.",
+            "The paper says that Lemma 5.3, whose factor has this c, shows it.",
             ({"cap": 1.0}, {"cap": 0.4}, {"strength": 1.1}, {"rate": 2.0}),
         ),
     ),

@@ -67,14 +67,14 @@ def _bound_is_proved() -> tuple[Fact, ...]:
         r"""For $\eta \le 1/(2L_{max}^2)$ and $m \ge 100\max(\frac{\log N}{[\min(\epsilon_1,\epsilon_2)]^2},
         \frac{d\log(2/\epsilon_0)}{\epsilon_2^2})$, a hundred times the q of Theorem 5.4, it holds with probability at
         least $1 - 2\max\{\log N, d\}^{-10}$ (rolora/a4-c). As $\epsilon_2 \le \epsilon'$, that m grows at least as $(1
-        - (\delta^0)^2)^{-2}$; of a number of samples that does not grow with $\delta^0$ nothing is said. With unlimited
-        samples, $s = \eta\|b^*\|^2$ and $x = 1 - \delta_0^2$, it holds if and only if $4s^2x(1 - x) + 4s(2x - 1) \le
-        3$; in particular for every $s \le 3/4$, and for no larger s at all $\delta_0$.""",
+        - (\delta^0)^2)^{-2}$; we say nothing about a number of samples that does not grow with $\delta^0$. With
+        unlimited samples, $s = \eta\|b^*\|^2$ and $x = 1 - \delta_0^2$, it holds if and only if $4s^2x(1 - x) + 4s(2x -
+        1) \le 3$; in particular for every $s \le 3/4$. No larger s works for all $\delta_0$.""",
         {"exactly": True},
         mutants=({"bound": 3.05}, {"bound": 2.95}, {"longest": 0.8, "exactly": False}),
     ),
     vary=("bound",),
-    because=r"For small $\delta^0$ a step near $1/\|b^*\|^2$ passes $a^*$: already with unlimited samples the next "
+    because=r"For small $\delta^0$ a step near $1/\|b^*\|^2$ overshoots $a^*$. Even with unlimited samples the next "
     "angle is too large.",
     expect=("corrected", "proof"),
     intended=Intended(
@@ -231,7 +231,7 @@ def lines_of(data: Steps, widest: float, minus: bool) -> dict[str, tuple[NDArray
     b^\top - a^*b^{*\top})g - 4\eta a^\top(a\bar b^\top - a^*b^{*\top})(g - \bar b)$, where $a^\top(a\bar b^\top -
     a^*b^{*\top})g = -a^\top((I_d - aa^\top)a^*b^{*\top} + a(g - \bar b)^\top)g = (\bar b - g)^\top g$ and $a^\top(a\bar
     b^\top - a^*b^{*\top})(g - \bar b) = a^\top((I_d - aa^\top)a^*b^{*\top} + a(g - \bar b)^\top)(\bar b - g) = -(g -
-    \bar b)^\top(\bar b - g) = -(g - \bar b)^2$, so that $2\eta a^\top E[\nabla_al] = 4\eta(\bar b - g)^\top g + 4\eta(g
+    \bar b)^\top(\bar b - g) = -(g - \bar b)^2$, so $2\eta a^\top E[\nabla_al] = 4\eta(\bar b - g)^\top g + 4\eta(g
     - \bar b)^2 \le 4\eta\|g - \bar b\|\|b^*\| + 4\eta\|g - \bar b\|^2 \le 4\eta\epsilon'\delta^0\|b^*\|^2 +
     4\eta(\epsilon')^2(\delta^t)^2\|b^*\|^2 \le 4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2$; $\|\hat a^+\|^2 \ge 1 -
     4\eta\tilde\epsilon(\epsilon' + 1)^2\|b^*\|^2 - 4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2$; $\delta^1 \le \frac{E_1
@@ -255,7 +255,7 @@ def lines_of(data: Steps, widest: float, minus: bool) -> dict[str, tuple[NDArray
             for $\delta^t$ in (157).""",
             {"minus": False},
             r"The line before (155) has $(g - \bar b)^\top(\bar b - g)$ left of it, (134) and (152) have the factor of "
-            "(76), and (126) puts (49) for the expectation.",
+            "(76), and (126) replaces the expectation by (49).",
             ({"minus": True}, {"minus": False, "widest": 0.108}),
         ),
     ),
@@ -265,11 +265,11 @@ def lines_of(data: Steps, widest: float, minus: bool) -> dict[str, tuple[NDArray
         {"longest": 0.25, "minus": False},
     ),
     correction=Form(
-        r"""For $\eta \le 1/(2L_{max}^2)$ in place of $1/L_{max}^2$, with the factor $(\epsilon' + 1)^2$ of (76) in the
+        r"""For $\eta \le 1/(2L_{max}^2)$ instead of $1/L_{max}^2$, with the factor $(\epsilon' + 1)^2$ of (76) in the
         second premise, and with $(g - \bar b)^\top(\bar b - g)$ for its negative before (155), every line holds as
-        printed, $E[\nabla_al]$ being (49) throughout, which (126) puts for it. There $1 - 2\eta\|\bar b\|^2 \ge
-        -\epsilon'^2$; for longer steps it can be much below 0: then a lower bound of $\|\bar b\|$ does not bound its
-        modulus, as (144) has it, and (160) leaves the bars out.""",
+        printed. Here $E[\nabla_al]$ is (49) throughout, as in (126). There $1 - 2\eta\|\bar b\|^2 \ge -\epsilon'^2$;
+        for longer steps it can be much below 0: then a lower bound of $\|\bar b\|$ does not bound its modulus, as (144)
+        has it, and (160) omits the bars.""",
         {"longest": 0.5, "minus": False},
         mutants=({"longest": 0.55}, {"widest": 0.108}, {"minus": True}),
     ),

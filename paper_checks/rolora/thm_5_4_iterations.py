@@ -48,7 +48,7 @@ def draw_unions(context: Context) -> list[tuple[int, Fraction]]:
             "If each of the T contractions holds with probability at least $1 - 2q^{-10}$, given those before it: "
             "(167).",
             {"given": True},
-            "It is said to be a union bound of the contractions, whose probabilities are shown before.",
+            "The paper calls it a union bound over the contractions, whose probabilities it shows before.",
             ({"factor": 1.99}, {"per_step": False}, {"power": 11}),
         ),
         Reading(
@@ -57,12 +57,12 @@ def draw_unions(context: Context) -> list[tuple[int, Fraction]]:
             "as in Lemma 5.3 and at least K times its q samples (K = 100 is enough), fresh ones in each iteration or "
             r"the same in all: (167) with $q = \max\{\log N, d\}$.",
             {"given": True, "step": True},
-            "The contractions are said to be proved, and Lemma 5.3 proves them for this c.",
+            "The paper says that the contractions are proved, and Lemma 5.3 proves them for this c.",
             ({"factor": 1.99}, {"cap": 1.0}),
         ),
     ),
-    because="For c near 1 and a small first angle one iteration misses the factor more often than that, for every "
-    "step.",
+    because="For c near 1 and a small first angle, one iteration misses the factor more often than that, for every "
+    "step size.",
     vary=("factor",),
     uses=("rolora/a4-first-step", "rolora/a4-c"),
     expect=("holds", "proof"),
@@ -164,7 +164,7 @@ def judge_need(counts: Sequence[Count]) -> Evidence:
 
 @claim(
     "rolora/eq-168",
-    where="Appendix A.4, eqs. (168) to (171), of which the last is empty",
+    where="Appendix A.4, eqs. (168) to (171); the last one is empty",
     says=r"""In order to achieve $\epsilon$-recovery of $a^*$ we need $\delta^0(1 - c(1-(\delta^0)^2))^{T/2} \le
     \epsilon$, which is $(1 - c(1-(\delta^0)^2))^{T/2} \le \frac\epsilon{\delta^0}$ and $\frac T2\log(1 -
     c(1-(\delta^0)^2)) \le \log(\frac\epsilon{\delta^0})$.""",
@@ -173,8 +173,8 @@ def judge_need(counts: Sequence[Count]) -> Evidence:
     readings=(
         Reading(
             "needed",
-            r"$\epsilon$-recovery of $a^*$ is achieved only where $\delta^0(1 - c(1-(\delta^0)^2))^{T/2} \le "
-            r"\epsilon$, and the three lines say the same of T.",
+            r"$\epsilon$-recovery of $a^*$ is achieved only if $\delta^0(1 - c(1-(\delta^0)^2))^{T/2} \le \epsilon$, "
+            "and the three lines say the same about T.",
             why="“we need” can mean a necessary condition.",
         ),
         Reading(
@@ -183,7 +183,7 @@ def judge_need(counts: Sequence[Count]) -> Evidence:
             r"than $\delta^0(1 - c(1-(\delta^0)^2))^{T/2} \le \epsilon$, which is $(1 - c(1-(\delta^0)^2))^{T/2} \le "
             r"\frac\epsilon{\delta^0}$ and $\frac T2\log(1 - c(1-(\delta^0)^2)) \le \log(\frac\epsilon{\delta^0})$.",
             {"needed": False},
-            r"It follows bounds of $\delta^t$ from above, and what is drawn from it is how large a T is enough.",
+            r"It follows from upper bounds on $\delta^t$, and the paper concludes from it which T is large enough.",
             ({"root_log": 1.0}, {"power": 1.0}, {"flip": -1}),
         ),
     ),
@@ -210,16 +210,16 @@ def eq_168(
     measure=search_counts,
     control=Form(r"The statement for $\epsilon > \delta^0$, where no iteration is needed.", {"beyond": True}),
     correction=Form(
-        r"""For $\epsilon < \delta^0$ and $y = c(1 - (\delta^0)^2)$ the order is the other one,
+        r"""For $\epsilon < \delta^0$ and $y = c(1 - (\delta^0)^2)$ the order is reversed,
         $\frac{2\log(\epsilon/\delta^0)}{\log(1 - y)} < \frac2y\log\frac{\delta^0}\epsilon$: both sides of $\log(1 - y)
-        < -y$ are negative. So the number of iterations of the theorem is enough for (168). ($\log(1 - x) < -x$ needs $x
-        \ne 0$, and y is positive.)""",
+        < -y$ are negative. Therefore the theorem's number of iterations is enough for (168). ($\log(1 - x) < -x$ needs
+        $x \ne 0$, and y is positive.)""",
         {"sense": -1},
         mutants=({"sense": 1}, {"size": 0.99}),
         asks="neither",
     ),
     uses=("rolora/eq-168",),
-    because=r"(173) prints > for <: $\log(\epsilon/\delta^0)$ and both denominators are negative.",
+    because=r"(173) prints > for <, because $\log(\epsilon/\delta^0)$ and both denominators are negative.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -299,14 +299,14 @@ def draw_endings(context: Context) -> list[Ending]:
     vary=("sharp", "second"),
     stands_in={"second": ("(179)",)},  # in (180) it is on the left side
     importance="detail",
-    because=r"(180) prints an equality, which for $\delta^T < \epsilon$ it is not; a bound is meant, and holds.",
+    because=r"(180) prints an equality, which is false for $\delta^T < \epsilon$. A bound is meant, and it holds.",
     control=Form(
         r"With $\le$ in (180), and a tenth more than $\sqrt{1 + (\epsilon')^2}\delta^T\|b^*\|$ for orthogonal parts.",
         {"equal": False, "sharp": 1.1},
     ),
     correction=Form(
-        r"""With $\le$ in (180): $\delta^T \le \epsilon$ is all that is known. (The two parts are orthogonal, so that
-        the left side is at most $\sqrt{1 + (\epsilon')^2}\epsilon\|b^*\|$.)""",
+        r"""With $\le$ in (180), because only $\delta^T \le \epsilon$ is known. (The two parts are orthogonal, so the
+        left side is at most $\sqrt{1 + (\epsilon')^2}\epsilon\|b^*\|$.)""",
         {"equal": False},
         mutants=({"equal": True}, {"second": 0.99}, {"sharp": 0.999}),
         asks="weaker",
@@ -341,6 +341,6 @@ def eq_175(
             yield Relation("(180): at least, as it prints an equality", last, bound, error, at_most=True, case=case)
     scope = (
         f"{len(endings)} means of minimisers, 1 to 5 clients in 2 to 10 dimensions with 5 to 400 samples; the two "
-        "parts are orthogonal, so that already sqrt(1 + eps'^2) delta_T |b*| bounds their sum"
+        "parts are orthogonal, so already sqrt(1 + eps'^2) delta_T |b*| bounds their sum"
     )
     return scope

@@ -58,13 +58,13 @@ def run_courses(context: Context) -> list[Course]:
     control=Form(r"The statement at the longest step, $\eta\|\bar b^*\|^2 = 1/2$.", {"shortest": 0.5}),
     correction=Form(
         r"""For $0 < \eta \le \frac1{2L_{max}^2}$, $\bar b^* \ne 0$ and $0 < \epsilon \le \delta_0$, with c tied to the
-        step: $c = 2\eta\|\bar b^*\|^2$, as Lemma A.16 gives, or any smaller positive c; that 2 is the best for short
-        steps and $\epsilon$ near $\delta_0$. It is also enough, with $s = \eta\|\bar b^*\|^2$ and acute angles of
-        $\sin\theta_0 = \delta_0$ and $\sin\theta_\epsilon = \epsilon$, that $T \ge \frac{1 - s +
-        2s\delta_0^2}{2s}\log\frac{\tan\theta_0}{\tan\theta_\epsilon}$: it has no factor $1/(1 - \delta_0^2)$, so that,
-        at fixed s and $\epsilon$, a random start in d dimensions, $1 - \delta_0^2$ about 1/d, costs a number of
-        iterations of the order of log d, not of d. The tangent is multiplied by exactly $1 - \frac{2s}{1 +
-        2s\delta_t^2}$ in every iteration. Some longer steps do as well with this c: see the best value known of the
+        step: $c = 2\eta\|\bar b^*\|^2$, as Lemma A.16 gives, or any smaller positive c. The factor 2 is the best one
+        for short steps and $\epsilon$ near $\delta_0$. It is also enough, with $s = \eta\|\bar b^*\|^2$ and acute
+        angles of $\sin\theta_0 = \delta_0$ and $\sin\theta_\epsilon = \epsilon$, that $T \ge \frac{1 - s +
+        2s\delta_0^2}{2s}\log\frac{\tan\theta_0}{\tan\theta_\epsilon}$: it does not have the factor $1/(1 -
+        \delta_0^2)$. At fixed s and $\epsilon$, a random start in d dimensions, with $1 - \delta_0^2$ about 1/d,
+        therefore costs of the order of log d iterations, not d. The tangent is multiplied by exactly $1 - \frac{2s}{1 +
+        2s\delta_t^2}$ in every iteration. Some longer steps also work with this c; see the best known value of the
         longest step.""",
         {"tied": True, "tangents": True},
         mutants=({"tie": 2.1}, {"power": 3}, {"slack": 0.5}, {"lead": 2.05}, {"pull": 1.5}, {"cross": 1.0}),
@@ -80,7 +80,7 @@ def run_courses(context: Context) -> list[Course]:
     },
     uses=("rolora/lem-A.16", "rolora/eq-286", "rolora/eq-293"),
     importance="result",
-    because=r"For short steps a number of iterations whose c ignores $\eta$ is too small.",
+    because=r"For short steps, the number of iterations is too small if c ignores $\eta$.",
     readings=(
         LITERAL,
         Reading(
@@ -89,7 +89,7 @@ def run_courses(context: Context) -> list[Course]:
             r"\frac1{c(1 - \delta_0^2)}\log(\frac{\delta_0}\epsilon)$: $\sin\theta(a^T, a^*) \le \epsilon$ and "
             r"$\|a^T(b^{T+1})^\top - a^*(\bar b^*)^\top\| \le \epsilon\|a^*(\bar b^*)^\top\|$.",
             {"tied": True},
-            "The theorem follows from Lemma A.16, whose factor is that of (286) with this c.",
+            "The theorem follows from Lemma A.16, whose factor is the factor of (286) with this c.",
             ({"tie": 2.1}, {"power": 3}, {"slack": 0.5}),
         ),
     ),
@@ -122,7 +122,7 @@ def thm_A_14(
     r"""Angle after the least whole T; by eq. (293) the second statement is the first times $\|\bar b^*\|$.
 
     With $w = 2s(1 - \delta_t^2)$ the angle distance is multiplied by at most |1 - w|, and $|1 - w| \le e^{-w}$ for w up
-    to 1.2784, so that $c = 2s$ is enough for s up to half of that. Where the angle is small an iteration multiplies it
+    to 1.2784, so $c = 2s$ is enough for s up to half of that. Where the angle is small an iteration multiplies it
     by 2s - 1, which exceeds $e^{-2s}$ beyond: at s = 0.64, whose $e^{-2s}$ is just below the quotient 0.2781.
 
     Args:
@@ -200,7 +200,7 @@ def thm_A_14(
 
 @claim(
     "rolora/eq-286",
-    where="Appendix A.5, proof of Theorem A.14, eqs. (286) to (292), of which (289) is empty",
+    where="Appendix A.5, proof of Theorem A.14, eqs. (286) to (292), where (289) is empty",
     says=r"""In order to achieve $\epsilon$-recovery of $a^*$ we need $\delta^0(1 - c(1-(\delta^0)^2))^T \le \epsilon$,
     which is $(1 - c(1-(\delta^0)^2))^T \le \frac\epsilon{\delta^0}$ and $T\log(1 - c(1-(\delta^0)^2)) \le
     \log(\frac\epsilon{\delta^0})$; $T \ge \frac{\log(\epsilon/\delta^0)}{\log(1 - c(1-(\delta^0)^2))} >
@@ -209,18 +209,19 @@ def thm_A_14(
     measure=search_counts,
     control=Form(r"The statement for $\epsilon > \delta_0$, where no iteration is needed.", {"beyond": True}),
     correction=Form(
-        r"""For $\epsilon < \delta^0$ and $y = c(1 - (\delta^0)^2)$ the order is the other one,
+        r"""For $\epsilon < \delta^0$ and $y = c(1 - (\delta^0)^2)$ the order is reversed,
         $\frac{\log(\epsilon/\delta^0)}{\log(1 - y)} < \frac1y\log\frac{\delta^0}\epsilon$: both sides of $\log(1 - y) <
-        -y$ are negative. So the number of iterations of the theorem is enough for (286). For small y their quotient is
-        $1 - \frac y2$ up to terms of second order, and their difference tends to $\frac12\log\frac{\delta^0}\epsilon$.
-        ($\log(1 - x) < -x$ needs $x \ne 0$, and y is positive.) Judged is what follows from (286). That it is needed is
-        not so: (286) bounds $\delta^T$ from above, and for $\delta^0 = 0.999$, $\eta\|\bar b^*\|^2 = \frac14$, $c =
-        \frac12$ and $\epsilon = \frac12\delta^0$ nine iterations do, where (286) asks for 694 (rolora/thm-A.14).""",
+        -y$ are negative. Therefore the theorem's number of iterations is enough for (286). For small y their quotient
+        is $1 - \frac y2$ up to terms of second order, and their difference tends to
+        $\frac12\log\frac{\delta^0}\epsilon$. ($\log(1 - x) < -x$ needs $x \ne 0$, and y is positive.) We judge what
+        follows from (286). The condition is not necessary: (286) bounds $\delta^T$ from above, and for $\delta^0 =
+        0.999$, $\eta\|\bar b^*\|^2 = \frac14$, $c = \frac12$ and $\epsilon = \frac12\delta^0$ nine iterations are
+        enough, but (286) requires 694 (rolora/thm-A.14).""",
         {"sense": -1},
         mutants=({"sense": 1}, {"size": 0.99}, {"root_log": 2}),
         asks="neither",
     ),
-    because=r"(291) prints > for <: $\log(\epsilon/\delta^0)$ and both denominators are negative.",
+    because=r"(291) prints > for <, because $\log(\epsilon/\delta^0)$ and both denominators are negative.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",

@@ -1,6 +1,6 @@
 """A language model as a function of its weights, with losses for classification or for the tokens of answers.
 
-Inputs are one tensor of tokens, with -1 where there is padding, so that a batch is as wide as its longest text. Every
+Inputs are one tensor of tokens, with -1 where there is padding, so a batch is as wide as its longest text. Every
 copy of the model shares its weights: they are in memory once.
 """
 
@@ -65,7 +65,7 @@ class LanguageNetwork:
         padding: A token of the model's that fills the places without one.
         random: Whether it drops features at random in training mode.
         recomputed: Function that keeps no values for the gradient, if there is one.
-        chooses: Whether the model makes logits of chosen places alone.
+        chooses: Whether the model can compute logits at chosen positions only.
         outputs: Numbers in the model's output for a sample, or for one of its places.
         metrics: Names of further metrics of predicted classes, among `workloads.text_metrics.CLASS_METRICS`.
     """

@@ -66,8 +66,8 @@ class Network:
         loss: Maps outputs and targets to the mean loss, a scalar.
         statistics: Names of the running statistics that travel with the weights.
         preparation: Preparation of the inputs.
-        accuracy: Whether outputs are by class, so that tests may count right ones.
-        differentiates: Whether the module or the loss takes derivatives itself, so that tests need gradients, too.
+        accuracy: Whether outputs are by class, so tests may count right ones.
+        differentiates: Whether the module or the loss takes derivatives itself, so tests need gradients, too.
     """
 
     training: Factorable
@@ -166,7 +166,7 @@ class Network:
         return {"loss": loss, "accuracy": accuracy} if scored else {"loss": loss}
 
     def _parts(self, count: int, rows: int) -> list[slice]:
-        """Divide samples into parts, of similar size if each is normalised by itself, so that none has one sample."""
+        """Divide samples into parts, of similar size if each is normalised by itself, so none has one sample."""
         if self.joint_in_tests:
             parts = count_parts(count, rows, 2)
             return [slice(count * part // parts, count * (part + 1) // parts) for part in range(parts)]

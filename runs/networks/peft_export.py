@@ -28,8 +28,8 @@ def export(folder: Path, out: Path, root: str | None = None, trust: bool = False
         The round of the checkpoint.
 
     Raises:
-        RunError: The run does not exist, its algorithm has no adapter, or its model is another by now.
-        DataError: Its texts are not there.
+        RunError: The run does not exist, its algorithm has no adapter, or its model has changed. DataError: Its texts
+            are missing.
     """
     run = read_run(folder, trust)
     if run.plan.problem == SILOS:

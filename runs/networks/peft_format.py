@@ -1,6 +1,6 @@
 r"""Adapters in PEFT's format: written from runs, and read as the start of runs.
 
-PEFT keeps $W + s\,BA$ with A at the inputs. We write the whole update of a model, so that one adapter replaces
+PEFT keeps $W + s\,BA$ with A at the inputs. We write the whole update of a model, so one adapter replaces
 a chain of pairs, or what was merged into the weights, because their ranks add up.
 """
 
@@ -91,7 +91,7 @@ def updates(algorithm: Any, state: Any, start: Mapping[str, Tensor]) -> dict[str
 
     Raises:
         RunError: The algorithm has no adapter or only personal ones, merged weights that are rounded to half
-            precision, or has another model than its weights and factors.
+            precision, or its model does not match its weights and factors.
     """
     adapter: Adapter | None = getattr(algorithm, "adapter", None)
     if kept := getattr(algorithm, "kept_factor", ""):

@@ -17,7 +17,7 @@ from workloads.files import write_whole
 
 TEMPLATES = resources.files("runs.silos") / "written"
 FILES = ("pyproject.toml", "README.md", "LICENSE", "silos/server_app.py", "silos/client_app.py", "silos/task.py")
-"""Files of the app; in the package each has the suffix .template, so that nothing takes them for its own."""
+"""Files of the app; in the package each has the suffix .template, so nothing takes them for its own."""
 SHOWN: Mapping[str, Any] = {**SUGGESTED, "steps": 10, "learning_rate": 0.05}
 """Values with which the written example learns, of those options that an algorithm has."""
 
@@ -34,7 +34,7 @@ def write_app(folder: Path, algorithm: str, silos: Sequence[str]) -> list[Path]:
         The files.
 
     Raises:
-        RunError: The folder holds something, or names that do not serve.
+        RunError: The folder is not empty, or the names are not valid.
         OSError: It cannot be written.
     """
     look_up(ALGORITHMS, "algorithm", algorithm)

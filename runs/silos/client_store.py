@@ -1,7 +1,7 @@
 """The folder of a silo: its client's state, the broadcast values, the requests it has answered, and its last answers.
 
 A client's state never leaves its silo: the server holds a token of it, by which it asks for a version. Versions of the
-last rounds stay, so that a server that was killed may resume from an earlier round. A file has the order of the rounds,
+last rounds stay, so a server that was killed may resume from an earlier round. A file has the order of the rounds,
 because the times of files change with a clock that is set back and with a copy of the folder.
 """
 

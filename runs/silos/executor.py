@@ -64,7 +64,7 @@ class Silos:
         bytes_received: Bytes received in answers, likewise.
 
     Raises:
-        FederationError: Names that do not serve, or more silos are needed than there are.
+        FederationError: The names are not valid, or there are fewer silos than needed.
     """
 
     def __init__(
@@ -154,7 +154,7 @@ class Silos:
         self._suspects |= {name: said for name, said in silos.items() if name in self.names}
 
     def expect_data(self, digests: Mapping[str, str]) -> None:
-        """Expect the data that silos had earlier in the run, of those whose data cannot be read now."""
+        """Expect of silos whose data cannot be read now the data that they had earlier in the run."""
         for number, name in enumerate(self.names):
             self._roll.expect_data(number, digests.get(name, ""))
 

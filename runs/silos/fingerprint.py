@@ -4,8 +4,8 @@ Numbers and texts that a client holds are read: tensors, arrays, tables, and wha
 generators of random numbers, loggers, locks and threads are left out, because they may differ in each process. What
 lies in files is not read, except for their names. A client may say itself what its data are, by an attribute
 `fingerprint`: a text, or the names of the attributes that count. Objects that are not made of attributes are read as
-pickle takes them apart. The kinds of those that even pickle cannot are reported, and so are cached properties, which
-are not read because they may not be computed yet. Sets and tables are read in an order of their contents.
+pickle takes them apart. It reports the kinds of values that even pickle cannot read, and cached properties, which it
+does not read because they may not be computed yet. Sets and tables are read in an order of their contents.
 """
 
 from __future__ import annotations

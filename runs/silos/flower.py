@@ -53,7 +53,7 @@ class FlowerTransport:
         return ticket
 
     def receive(self, tickets: Collection[str]) -> Iterator[tuple[str, Message | str]]:
-        """Yield the answers that have arrived, one at a time, so that at most one is in memory before its check."""
+        """Yield the answers that have arrived, one at a time, so at most one is in memory before its check."""
         for ticket in list(tickets):
             for message in self._grid.pull_messages([ticket]):
                 if message.metadata.reply_to_message_id != ticket:

@@ -1,8 +1,9 @@
 """The gate of a Flower server: it lets silos in, and keeps outsiders from controlling the server.
 
-Flower serves three interfaces at one address. Silos need the fleet's alone, where each request is signed with the key
-of a silo. The control interface asks for no key: who reaches it registers silos and runs any code at the server and in
-the silos' processes. So Flower's server listens on its own machine only, and the gate passes silos' requests on to it.
+Flower serves three interfaces at one address. Silos need only the fleet interface, where each request is signed with
+the key of a silo. The control interface asks for no key: who reaches it registers silos and runs any code at the server
+and in the silos' processes. So Flower's server listens on its own machine only, and the gate passes silos' requests on
+to it.
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ def keep_gate(folder: Path, listen: str = LISTEN, superlink: str = SUPERLINK) ->
         superlink: Address of Flower's server, as host:port.
 
     Raises:
-        RunError: An address or a file that does not serve.
+        RunError: An address or a file is not valid.
     """
     (host, port), (inner, at) = _address("--listen", listen), _address("--superlink", superlink)
     missing = [str(folder / name) for name in (CERTIFICATE, KEY, AUTHORITY) if not (folder / name).is_file()]

@@ -322,7 +322,7 @@ def _describe_network(about: ClientFacts) -> str:
 
 
 def _format_names(names: Sequence[str]) -> str:
-    """Format the first names, so that the line has room for the remedy."""
+    """Format the first names, so the line has room for the remedy."""
     return ", ".join(printable(name, 80) for name in names[:3]) + (" and more" if len(names) > 3 else "")
 
 

@@ -44,7 +44,7 @@ def serve(config: Mapping[str, Any], line: Transport, start: Start, evaluate: Ev
         The last round's metrics.
 
     Raises:
-        RunError: Options or a start that do not serve; no silo has been asked.
+        RunError: The options or the start are not valid; no silo has been asked.
         FederationError: Silos are missing, or a round cannot continue.
     """
     torch.set_num_threads(1)  # as silos have: the bits of a run in one process
@@ -84,7 +84,7 @@ def _describe_traffic(silos: Silos) -> str:
 def _name_of(plan: Plan, folder: Path) -> tuple[str, str]:
     """Return the name under which silos keep a run's state, and the name that its settings store.
 
-    Each run has its own name, so that two runs of one plan do not delete each other's state. A run that an earlier
+    Each run has its own name, so two runs of one plan do not delete each other's state. A run that an earlier
     version began has the plan's digest.
     """
     stored = _stored_facts(folder)

@@ -1,6 +1,6 @@
 """Messages between a server and its silos: plain JSON, and tensors as safetensors; reading never runs code.
 
-Values are converted as for checkpoints (`runs.stored`), so that both ends compute the same bits from a tensor. The size
+Values are converted as for checkpoints (`runs.stored`), so both ends compute the same bits from a tensor. The size
 of a message is checked before it is parsed.
 """
 

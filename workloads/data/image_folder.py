@@ -2,7 +2,7 @@
 
 Two layouts are read:
 
-    ROOT/train/cat/1.png   ROOT/test/cat/2.png     training and test images (without `test`, `val` serves)
+    ROOT/train/cat/1.png   ROOT/test/cat/2.png     training and test images (without `test`, `val` is used)
     ROOT/cat/1.png         ROOT/dog/2.png          every fifth image of a class, drawn once, becomes a test image
 
 The content of a folder decides, because a class may have the name `train`, too: a split holds class folders, and a

@@ -54,7 +54,7 @@ def essence(text: str) -> str:
 
 
 def choose_test(keys: Sequence[str], share: float = TEST_SHARE) -> NDArray[np.bool_]:
-    """Choose the test samples, bool (n,), by a hash of their keys, so that equal keys stay together."""
+    """Choose the test samples, bool (n,), by a hash of their keys, so equal keys stay together."""
     return np.array([int(hashlib.sha256(key.encode()).hexdigest()[:8], 16) < share * 16**8 for key in keys], dtype=bool)
 
 

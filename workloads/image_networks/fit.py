@@ -78,7 +78,7 @@ def fit(
 ) -> FitResult:
     """Train a classifier in place and return its losses, accuracy and time.
 
-    The order of the samples is drawn from a generator of its own, so that it depends only on the seed; the global
+    The order of the samples is drawn from a generator of its own, so it depends only on the seed; the global
     random state and the model's mode are left as they were.
 
     Args:

@@ -31,7 +31,7 @@ def perceptron(
 ) -> nn.Sequential:
     """Return a fully connected network from (n, inputs) to logits (n, classes).
 
-    Weights are normal with variance 1/fan-in, biases zero. The default dtype is float64, so that Hessians are exact.
+    Weights are normal with variance 1/fan-in, biases zero. The default dtype is float64, so Hessians are exact.
 
     Args:
         inputs: Number of input features.

@@ -1,7 +1,7 @@
 r"""The two-layer ReLU network of RoLoRA, Section 5.2: $f(x) = \mathrm{ReLU}(xW)W_\mathrm{out}$ with $W = W_0 + AB$.
 
 The paper prints (12) without $W_0$, and starts from B = 0. ReLU's derivative at 0 is 0 in every usual framework, so
-that start has no gradient in A or in B and stays where it is: `base="zero"` shows it. Any number from 0 to 1 is a
+start has no gradient in A or in B and stays where it is: `base="zero"` shows it. Any number from 0 to 1 is a
 subgradient of ReLU at 0; with `slope=1.0`, what torch's `clamp` takes, the printed start learns. The default has a
 random fixed $W_0$, as an adapter's layer has. Also left open there: the law of $W_\mathrm{out}$, which is fixed; it is
 normal here.
@@ -20,7 +20,7 @@ SLOPES = (0.0, 1.0)
 
 
 class InputMap(nn.Module):
-    """$xW$ with the inputs along the rows of W, so that a factor A of $W = AB$ meets the inputs first, as printed.
+    """$xW$ with the inputs along the rows of W, so a factor A of $W = AB$ meets the inputs first, as printed.
 
     Attributes:
         weight: W, (inputs, outputs).

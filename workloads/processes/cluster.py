@@ -52,7 +52,7 @@ def cluster(
         most: Processors that a local one has; default: as many as this machine, or `workers`.
 
     Returns:
-        The package, and whether this call connected it, so that its caller ends that.
+        The package, and whether this call connected it, so its caller ends that.
 
     Raises:
         Exception: As `failed` makes it: Ray is not installed, the cluster is missing, too many workers for one here,
@@ -199,10 +199,9 @@ def workers_at_once(processors: float, graphics: float, each: float) -> int:
 def require_room(
     ray: Any, address: str, processors: float, graphics: float, failed: Callable[[str], Exception]
 ) -> None:
-    """Check that a cluster has enough room, after waiting for work that has just ended.
+    """Check that a cluster has enough free resources, after waiting for work that has just ended.
 
-    Raises:
-        Exception: As `failed` makes it: it has not.
+    Raises: Exception: As `failed` makes it: the resources are not enough.
     """
     patience = time.monotonic() + PATIENCE
     for kind, needed in (("CPU", processors), ("GPU", graphics)):

@@ -139,10 +139,9 @@ SYMBOLS = sympy.symbols("a b c d eta p q w", real=True)
         ),
         Reading(
             "small enough for the problem",
-            r"There are a problem, $\eta_0$ and $\kappa > 0$ such that $\|\tilde w - w^*\| \ge "
-            r"\kappa(E - 1)\eta\|w^*\|$ for all $E > 1$ and all $\eta \le \eta_0$ (judged with "
-            r"$\kappa = 0.1$ and $\eta_0 = 1/L$; the end lies between the clients' "
-            "minimisers, so that every other constant fails at a larger E).",
+            r"There are a problem, $\eta_0$ and $\kappa > 0$ such that $\|\tilde w - w^*\| \ge \kappa(E - "
+            r"1)\eta\|w^*\|$ for all $E > 1$ and all $\eta \le \eta_0$ (judged with $\kappa = 0.1$ and $\eta_0 = 1/L$; "
+            "the end lies between the clients' minimisers, so every other constant fails at a larger E).",
             {"small": "for the problem"},
             why="The hidden constants are said to be those of the problem, and E is none of it.",
         ),

@@ -79,8 +79,8 @@ def judge_box(
 
 MEANT = Reading(
     "with the restart of the text",
-    r"The factors restart at $AB = 0$ after each accumulation, W in the returned sum is the model at the start, and "
-    r"$\tau$ divides T. Then training goes on from the model that was reached, and the returned $W + "
+    "The factors restart at $AB = 0$ after each accumulation, W in the returned sum is the model at the start, and "
+    r"$\tau$ divides T. Then training resumes from the model that was reached, and the returned $W + "
     r"\alpha\sum_{\tau|t}A_tB_t$ is the model reached in round T, after averaging, and what every client holds as W. "
     r"The formula of the text is that sum if it has $\alpha$ and runs over the rounds that $\tau$ divides.",
     {"restart": "random", "text_power": 1, "text_rounds": "tau", "divides": True},
@@ -119,7 +119,7 @@ alg_1 = claim(
     global model at round T is $W_0 + \sum_{\tau|t}A_tB_t$. Appendix B: after an accumulation the factors are
     reinitialised with $AB = 0$, and the loss is not affected.""",
     importance="result",
-    because="Without App. B's restart the listing is D.2's momentum initialisation, and the model jumps; the text's "
+    because="Without App. B's restart the listing is D.2's momentum initialisation, so the model jumps; the text's "
     r"final model lacks $\alpha$.",
     intended=Intended(
         MEANT.name,
@@ -148,10 +148,10 @@ def judge_box_over_all_rounds(
 CORRECTED_WITH_EITHER_W = Form(
     r"""With W the model at the start, the listing returns the model reached in round T, after averaging, if the factors
     restart at $AB = 0$ after each accumulation and the current $\alpha A_TB_T$ is added to what is returned unless
-    $\tau$ divides T. With W as the listing has updated it the sum is counted twice, and W alone (plus the same) is that
-    model. The formula of the text is that model, with W at the start, if it has $\alpha$ and sums over the rounds that
-    $\tau$ divides and, where it does not divide T, over T. Without the restart the listing does what Appendix C.2 calls
-    momentum initialisation.""",
+    $\tau$ divides T. With W as updated by the listing, the sum is counted twice, and W by itself (plus the same term)
+    is that model. The formula of the text is that model, with W at the start, if it has $\alpha$ and sums over the
+    rounds that $\tau$ divides and, where it does not divide T, over T. Without the restart the listing does what
+    Appendix C.2 calls momentum initialisation.""",
     {**CORRECTED_CONSTANTS, "keep": (*EVERY_PROMISE, "updated")},
     (*CORRECTED.mutants, {"counted": "updated"}),
 )
@@ -164,8 +164,8 @@ alg_1_iclr = claim(
     their factors; with an accumulation every $\tau$ rounds the final model is $W + \sum_{t=1}^TA_tB_t$, over all
     rounds.""",
     importance="result",
-    because=r"The listing does not reset the factors as the text says; the text's sum is over all rounds and lacks "
-    r"$\alpha$.",
+    because="The listing does not reset the factors, although the text says so. The text's sum is over all rounds and "
+    r"lacks $\alpha$.",
     intended=Intended(
         MEANT.name,
         "Sec. 3.2: “and reset their low-rank matrices”; Algorithm 1 has no such line, and the text sums over all t "
@@ -182,10 +182,12 @@ alg_1_v1 = claim(
     text: clients assign $W^{(k)} \leftarrow W^{(k)} + \alpha AB$ and reset their factors; the final model is $W_0 +
     \sum_{\tau|t}A_tB_t$.""",
     importance="result",
-    because=r"The listing does not reset the factors as the text says, and the text's final model lacks $\alpha$.",
+    because="The listing does not reset the factors, although the text says so, and the text's final model lacks "
+    r"$\alpha$.",
     intended=Intended(
         MEANT.name,
-        "v1 Sec. 3.2: “and reset their low-rank matrices”; Algorithm 1 has no such line, the formula after it no α",
+        "v1 Sec. 3.2: “and reset their low-rank matrices”; Algorithm 1 does not have such a line, and the formula "
+        "after it lacks α",
     ),
     **_BOX,
 )(judge_box)
@@ -225,7 +227,7 @@ def init_random(followings: Followings, restart: str = "random", jump: float = 0
 
 @claim(
     "fedloru-v2/alg-1-init-momentum",
-    where="Appendix D.2 (v1 Section 3.2 and iclr have it, too), momentum initialisation: what it does; that ReLoRA "
+    where="Appendix D.2 (also in v1 Section 3.2 and iclr), momentum initialisation: what it does. Whether ReLoRA "
     "describes it is not judged",
     says="""Momentum initialisation: after an accumulation the current low-rank matrices are retained and training
     continues from them.""",

@@ -61,8 +61,8 @@ PAIR = "0.248"
     readings=(
         Reading(
             "any number of accumulations",
-            "However many pairs are stored, all of them together are smaller than the model, which stays intact.",
-            why="The size is said to remain smaller, and no number of accumulations is named.",
+            "For any number of stored pairs, all of them together are smaller than the model, which stays intact.",
+            why="The paper says that the size remains smaller, and does not limit the number of accumulations.",
         ),
         Reading(
             "in the paper's experiment",
@@ -77,8 +77,8 @@ PAIR = "0.248"
     ),
     vary=("scale",),
     kind="algorithm",
-    because="With 0.248 % of the model in a pair of rank 16, all pairs are larger than the model after 405 "
-    "accumulations at the latest.",
+    because="A pair of rank 16 has 0.248 % of the model's numbers, so after at most 405 accumulations all pairs are "
+    "larger than the model.",
     expect=("holds", "search"),
     intended=Intended(
         "in the paper's experiment",

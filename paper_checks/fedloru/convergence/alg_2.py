@@ -72,15 +72,15 @@ def run_personal(context: Context) -> Endings:
     correction=Form(
         r"""With W the model at the start and the scales in place, $W + \alpha_g\sum_{\tau|t}A_tB_t +
         \alpha_pL_T^{(k)}U_T^{(k)}$ (plus $\alpha_gA_TB_T$ unless $\tau$ divides T) is the model that client k reaches
-        in round T, after averaging, if it is drawn there and the factors restart at $AB = 0$; others keep their
-        $L^{(k)}, U^{(k)}$ of the round before. With W as the box has updated it the sum is counted twice, and the
-        text's $W + \alpha_pL_T^{(k)}U_T^{(k)}$ (plus the same) is that model.""",
+        in round T, after averaging, if it is drawn in this round and the factors restart at $AB = 0$. Other clients
+        keep their $L^{(k)}, U^{(k)}$ of the round before. With W as updated by the box, the sum is counted twice, and
+        the text's $W + \alpha_pL_T^{(k)}U_T^{(k)}$ (plus the same term) is that model.""",
         {"restart": "random", "power": 1, "personal_power": 1, "leftover": True, "keep": (*PROMISES, "updated")},
         (*RETURN_MUTANTS, {"personal_power": 0}),
     ),
     kind="algorithm",
-    because="The listing trains on with factors that it has merged, so the model jumps; what it returns lacks both "
-    "scales.",
+    because="The listing keeps training factors that it has merged, so the model jumps. The model that it returns "
+    "lacks both scales.",
     expect=("holds", "search"),
     intended=Intended(
         "with scales and restart",

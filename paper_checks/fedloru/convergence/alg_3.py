@@ -81,15 +81,15 @@ def run_nested(context: Context) -> Endings:
     ),
     correction=Form(
         r"""With W the model at the start, $W + \alpha\sum_{\tau|t}A_tB_t$ (plus $\alpha A_TB_T$ unless $\tau$ divides
-        T) is the model reached in round T, after averaging, if the factors restart at $AB = 0$; with W as the box has
-        updated it, W alone (plus the same). The average is that of $A_t^{(k)}$, as in the box. A client with nested
-        factors sends $r_A(m + r) + r_B(n + r)$ numbers.""",
+        T) is the model reached in round T, after averaging, if the factors restart at $AB = 0$; with W as updated by
+        the box, it is W by itself (plus the same term). The average is that of $A_t^{(k)}$, as in the box. A client
+        with nested factors sends $r_A(m + r) + r_B(n + r)$ numbers.""",
         {"restart": "random", "power": 1, "leftover": True, "keep": (*PROMISES, "updated")},
         RETURN_MUTANTS,
     ),
     kind="algorithm",
-    because="Without App. B's restart the listing is D.2's momentum initialisation, and the model jumps; what it "
-    r"returns lacks $\alpha$.",
+    because="Without App. B's restart the listing is D.2's momentum initialisation, so the model jumps; the returned "
+    r"model lacks $\alpha$.",
     expect=("holds", "search"),
     intended=Intended(
         "with scale and restart",
@@ -174,20 +174,21 @@ def count_nested(context: Context) -> list[NestedCount]:
             r"round that does not end a cycle, and for low ranks that is less than $2mn$: $r \le \frac13\min(m, n)$ is "
             "low enough.",
             {"reach": 3.0},
-            r"Low rank means $r \ll m, n$ (Section 2), and the sentence is about one client's local training. Where it "
-            r"is $r \ll m$ or $r \ll n$ (Section 4.1), r may be the smaller side, and the literal reading is left.",
+            r"Low rank means $r \ll m, n$ (Section 2), and the sentence is about one client's local training. If it "
+            r"means $r \ll m$ or $r \ll n$ (Section 4.1), r may equal the smaller side, and only the literal reading "
+            "remains.",
             ({"products": True}, {"inner": 0.0}, {"down": 2.0}),
         ),
     ),
     correction=Form(
         r"""The count is that of a client in a round that does not end a cycle; it is less than $2mn$ for $r \le (\sqrt2
-        - 1)\min(m, n)$ and all $r_A, r_B < r$; no larger share of the smaller side serves for all sizes.""",
+        - 1)\min(m, n)$ and all $r_A, r_B < r$; no larger share of the smaller side works for all sizes.""",
         {"reach": 1 + 2**0.5},
         ({"products": True}, {"inner": 0.0}, {"down": 2.0}, {"reach": 2.3}),
     ),
     hypotheses=(Dropped(r"$r \le \frac13\min(m, n)$", {"reach": 1.0}),),
     vary=("down", "inner"),
-    because="C.3 does not bound r: nested ranks just below a rank near the smaller side can cost more than the whole "
+    because="C.3 does not bound r. Nested ranks just below a rank near the smaller side can cost more than the full "
     "matrices.",
     expect=("holds", "proof"),
     intended=Intended(
@@ -230,7 +231,7 @@ PLAIN = {"A1": 1, "A2": 1, "B1": 1, "B2": 1, "p": 1, "q1": 1, "q2": 0, "u1": 1, 
         ({"scale": "a"}, {"factor": 1.001}),
     ),
     importance="detail",
-    because=r"The second update has $\alpha_A$ where (82), Algorithm 3 and the text below have $\alpha_B$.",
+    because=r"The second update has $\alpha_A$, but (82), Algorithm 3 and the text below have $\alpha_B$.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",

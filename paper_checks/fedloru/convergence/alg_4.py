@@ -76,8 +76,8 @@ def run_pfedlora(context: Context) -> list[Served]:
     measure=run_pfedlora,
     control=Form("Only W is sent, all of it.", {"keep": ("sent",)}),
     correction=Form(
-        r"""With the scale in place $W_T + \alpha_pL_T^{(k)}U_T^{(k)}$ is the model that client k reaches in round
-        T, after averaging, where it is drawn; others keep their $L^{(k)}, U^{(k)}$ of the round before. The weights of
+        r"""With the scale in place $W_T + \alpha_pL_T^{(k)}U_T^{(k)}$ is the model that client k reaches in round T,
+        after averaging, if it is drawn. Other clients keep their $L^{(k)}, U^{(k)}$ of the round before. The weights of
         the average are those of eq-agg.""",
         {"personal_power": 1, "keep": ("returned", "sent", "idle")},
         ({"personal_power": 0}, {"personal_power": 2}, {"scale": 1.001}, {"idle": False}),

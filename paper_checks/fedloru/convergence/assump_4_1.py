@@ -99,7 +99,7 @@ def measure_assumed(context: Context) -> list[Assumed]:
     ),
     mutants=[{"curvature": 0.99}, {"second": 0.99}, {"variance": 0.99}, {"factors": 0.99}, {"quadratic": True}],
     kind="assumption",
-    because=r"B.4's “for all W there exists $\sigma^2$” has its quantifiers reversed; nothing depends on it: (A.2) "
+    because=r"B.4's “for all W there exists $\sigma^2$” reverses the quantifiers. Nothing depends on it, as (A.2) "
     r"gives one $\sigma^2 \le G^2$.",
     expect=("holds", "proof"),
     intended=Intended(
@@ -231,7 +231,7 @@ def measure_growth(context: Context) -> dict[str, list[Growth]]:
     where="Appendix B, after Assumption B.4; there is no Assumption A.2, and the one with the bound (A.2) is meant",
     says=r"""Since A and B are reinitialised at each accumulation cycle they accumulate at most $\tau E$ gradient steps;
     under Assumption A.2 each stochastic gradient has norm at most G, and for sufficiently small $\eta$ each update
-    makes the Frobenius norm only modestly larger, by which Assumption B.3 can be justified.""",
+    makes the Frobenius norm only modestly larger, so Assumption B.3 can be justified.""",
     measure=measure_growth,
     readings=(
         LITERAL,
@@ -239,8 +239,8 @@ def measure_growth(context: Context) -> dict[str, list[Growth]]:
             "Assumption B.2",
             r"""Since A and B are reinitialised at each accumulation cycle they accumulate at most $\tau E$ gradient
             steps; under Assumption B.2, whose bound is (A.2), each stochastic gradient has norm at most G, and for
-            sufficiently small $\eta$ each update makes the Frobenius norm only modestly larger, by which Assumption
-            B.3 can be justified.""",
+            sufficiently small $\eta$ each update makes the Frobenius norm only modestly larger, so Assumption B.3 can
+            be justified.""",
             {"under": "Assumption B.2"},
             "Appendix B has Assumptions B.1 to B.4, and (A.2) is the label of the bound of B.2.",
             ({"rate": 0.99},),
@@ -253,13 +253,13 @@ def measure_growth(context: Context) -> dict[str, list[Growth]]:
     correction=Form(
         r"""With $\alpha = 1$, if every sample's gradient has norm at most G (its second moment is not enough),
         $\|A\|+\|B\|$ is at most $(1 + \eta G)^{\tau E}$ times its value at their last fresh start, as long as they
-        restart in each cycle; this is attained. If they are kept, the exponent is the number of all steps since
-        their start. A Gaussian start has no bound that holds for all cycles.""",
+        restart in each cycle; this is attained. If they are kept, the exponent is the number of all steps since their
+        start. With a Gaussian start no bound holds for all cycles.""",
         {"bound": "largest", "under": "Assumption B.2"},
         ({"bound": "root"}, {"steps": -1}, {"rate": 0.99}, {"restarts": ("momentum",)}),
     ),
     uses=("fedloru-v2/assump-4.1", "fedloru-v2/claim-reinit"),
-    because="(A.2), the bound of B.2, is one of the second moment: a single stochastic gradient can be far larger "
+    because="(A.2), the bound in B.2, bounds only the second moment. A single stochastic gradient can be far larger "
     "than G.",
     expect=("corrected", "proof"),
     intended=Intended(

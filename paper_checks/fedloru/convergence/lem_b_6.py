@@ -75,11 +75,15 @@ def follow_with_corners(context: Context) -> Traces:
     L^2C_A^2C_B^2\,\mathbb{E}\|u\|^2$; $\mathbb{E}\|u^T\nabla_Wf_t(A_tB_t)\|^2 =
     \mathbb{E}[\|u\|^2\|\nabla_Wf_t(A_tB_t)\|^2] \le G^2\,\mathbb{E}\|u\|^2$.""",
     measure=follow_with_corners,
-    control=Form("The first and the last of the three displays, with at most for the last equality.", {"kept": (1, 3)}),
+    control=Form(
+        r"The first and the last of the three displays, with $\le$ instead of the last "
+        r"equality.",
+        {"kept": (1, 3)},
+    ),
     correction=Form(
         r"""$\mathbb{E}\|A_{t+1}^TD\|^2 \le \mathbb{E}[\|A_{t+1}\|^2\|D\|^2] \le C_A^2\,\mathbb{E}\|D\|^2$, since the
         norm of $A_{t+1}$ is bounded in every run, and $\mathbb{E}\|u^T\nabla_W\|^2 \le
-        \mathbb{E}[\|u\|^2\|\nabla_W\|^2]$; all other members as printed, so that the lemma is not affected.""",
+        \mathbb{E}[\|u\|^2\|\nabla_W\|^2]$; all other members are as printed, so the lemma is not affected.""",
         {"product": "inside", "exactly": False},
         ({"product": "outside"}, {"exactly": True}, {"constant": 1.9}),
     ),

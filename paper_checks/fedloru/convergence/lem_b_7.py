@@ -25,7 +25,7 @@ from paper_checks.fedloru.convergence.measurements.bounded_settings import (
     uses=("fedloru-v2/assump-4.1", "fedloru-v2/eq-61-62"),
     best={
         "constant": Best(
-            1.0, r"proved: by (A.2) alone $G^2$ serves for $2(\sigma^2 + G^2)$, approached as $\eta \to 0$"
+            1.0, r"proved: by (A.2) alone, $G^2$ can replace $2(\sigma^2 + G^2)$, approached as $\eta \to 0$"
         )
     },
     expect=("holds", "proof"),
@@ -61,9 +61,9 @@ def lem_B_7(
     control=Form("The lines for $E = 1$.", {"only_one": True}),
     correction=Form(
         r"""Jensen's inequality gives $\mathbb{E}\|\tilde\Delta_{A,t}^{(k)}\|^2 \le
-        \frac1E\sum_i\mathbb{E}\|\tilde\nabla_Wf_{t,i}\|^2\|B_{t,i}\|^2 \le G^2C_B^2$, without 1/E, so that
-        $\mathbb{E}\|A_{t+1}-A_t\|^2 \le \eta^2E^2G^2C_B^2$. (The last equality drops the 1/E again, so that the lemma
-        is not affected.)""",
+        \frac1E\sum_i\mathbb{E}\|\tilde\nabla_Wf_{t,i}\|^2\|B_{t,i}\|^2 \le G^2C_B^2$, without 1/E, so
+        $\mathbb{E}\|A_{t+1}-A_t\|^2 \le \eta^2E^2G^2C_B^2$. (The last equality drops the 1/E again, so the lemma is not
+        affected.)""",
         {"steps_power": 0, "constant": 1.0, "sigma": 0.0},
         ({"steps_power": -1}, {"constant": 0.99}, {"other": "own"}),
     ),

@@ -47,14 +47,14 @@ def _drift(name: str, left: float, right: float, trace: Trace) -> Relation:
     control=Form("The bounds for $L \\le 1$, with one constant C for both factors.", {"comparable": True}),
     correction=Form(
         r"""$\mathbb{E}\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_Af_t\|^2 \le \frac14\eta^2(E-1)^2G^2(LC_B(C_A^2+C_B^2)
-        + GC_A)^2$, for B with $C_A$ and $C_B$ exchanged; attained as $\eta \to 0$. (Mean over the E local gradients,
-        from the first, which has no drift; for the average over $i = 1..E$ that (60) prints, $E+1$ for $E-1$.
-        $\sigma^2$ does not enter.)""",
+        + GC_A)^2$, and the same for B with $C_A$ and $C_B$ exchanged; attained as $\eta \to 0$. (Mean over the E local
+        gradients, from the first, which has no drift; for the average over $i = 1..E$ that (60) prints, $E+1$ for
+        $E-1$. $\sigma^2$ does not enter.)""",
         {"form": "corrected"},
         ({"curvature": 0}, {"own": 0}, {"constant": 0.99}, {"exchanged": True}, {"rate_power": 3}),
     ),
     uses=("fedloru-v2/lem-B.7", "fedloru-v2/eq-63-66", "fedloru-v2/eq-59-60"),
-    because="The bound does not contain L, so that a loss of large curvature exceeds it; the proof ends with $C_A$ and "
+    because="The bound does not contain L, so a loss with large curvature exceeds it. The proof ends with $C_A$ and "
     "$C_B$ exchanged.",
     expect=("corrected", "proof"),
     intended=Intended(
@@ -118,8 +118,8 @@ def lem_B_8(
     control=Form(r"The bound with $L \le 1$ and one constant C for both factors.", {"comparable": True}),
     correction=Form(
         r"""$\mathbb{E}\|\nabla_Wf_{t,i} - \nabla_Wf_{t,0}\|^2 \le \eta^2i^2G^2L^2(C_A^2+C_B^2)^2$ for $i \le E$,
-        approached as $\eta \to 0$: $A_iB_i - A_0B_0 = (A_i-A_0)B_i + A_0(B_i-B_0)$ needs no product of two moves, whose
-        expectation is not the product of expectations.""",
+        approached as $\eta \to 0$: $A_iB_i - A_0B_0 = (A_i-A_0)B_i + A_0(B_i-B_0)$ avoids the product of two moves,
+        whose expectation is not the product of the expectations.""",
         {"form": "corrected"},
         ({"curvature_power": 0}, {"constant": 0.99}, {"factors": "product"}, {"steps_power": 1}),
     ),

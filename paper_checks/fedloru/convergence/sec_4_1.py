@@ -65,15 +65,15 @@ def eq_7(
         Reading(
             "weights of sum 1",
             r"The server averages with the weights $w_k = p^{(k)}/\sum_{j\in K_M}p^{(j)}$, of sum 1 over the cohort: "
-            "clients that agree are left as they are, and the product of the averages is the average of the products, "
+            "clients that agree do not change, and the product of the averages is the average of the products, "
             r"$\sum_{k\in K_M}w_kA^{(k)}B^{(k)}$, less $\sum_{k\in K_M}w_k(A^{(k)}-A_t)(B^{(k)}-B_t)$.",
             {"normalised": True},
-            "The server is said to average, and Appendix B sums over all K clients.",
+            "The paper says that the server averages, and Appendix B sums over all K clients.",
             ({"spread": 0.0}, {"scale": 1.001}),
         ),
     ),
-    because=r"If $\sum_{k=1}^Kp^{(k)} = 1$, which is not printed, the weights of a part of the clients sum to less "
-    r"than 1.",
+    because=r"If $\sum_{k=1}^Kp^{(k)} = 1$, which the paper does not print, the weights of a subset of the clients sum "
+    "to less than 1.",
     expect=("holds", "proof"),
     intended=Intended(
         "weights of sum 1",
@@ -117,7 +117,7 @@ def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, 
     ),
     uses=("fedloru-v2/alg-1",),
     importance="detail",
-    because=r"The clients add $\alpha A_tB_t$, so that the sum lacks the factor $\alpha$.",
+    because=r"The clients add $\alpha A_tB_t$, so the sum lacks the factor $\alpha$.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected", "Same paragraph: “W_t ← W_t + α A_t B_t”, and Algorithm 1 returns “W_0 + α Σ A_t B_t”"

@@ -110,10 +110,10 @@ def _convolutions() -> list[tuple[int, int, int]]:
     measure=count_runs,
     control=Form("The counts $Kmn$ and $Kr(m+n)$ themselves, for a round with K clients.", {"condition": "none"}),
     correction=Form(
-        r"""For the M clients of a round the counts are $Mmn$ and $Mr(m+n)$. $r(m+n) < mn$ for $r < \frac12\min(m, n)$,
-        where a half is the largest share that serves, and exactly for $r < mn/(m+n)$: r must be below about the smaller
-        side, however large the other is (a 576 by 64 layer of the paper's networks at rank 64: 40,960 numbers instead
-        of 36,864). A round that ends a cycle sends $Kr(m+n)$ more, to all clients.""",
+        r"""For the M clients of a round, the counts are $Mmn$ and $Mr(m+n)$. $r(m+n) < mn$ for $r < \frac12\min(m, n)$,
+        where a half is the largest fraction that works, and exactly for $r < mn/(m+n)$: r must be below about the
+        smaller side, however large the other is (a 576 by 64 layer of the paper's networks at rank 64: 40,960 numbers
+        instead of 36,864). A round that ends a cycle sends $Kr(m+n)$ more, to all clients.""",
         {"condition": "both"},
         ({"condition": "either"}, {"half": 0.51}, {"sides": 1.01}),
     ),
@@ -121,16 +121,15 @@ def _convolutions() -> list[tuple[int, int, int]]:
         LITERAL,
         Reading(
             "far below both sides",
-            r"In a round FedLoRU brings the numbers that the M clients taking part send from $Mmn$ down to $Mr(m+n)$ "
-            r"(K in print), which is less where $r \ll m, n$: $r < \frac12\min(m, n)$ is enough, and no share "
+            "In a round, FedLoRU reduces the numbers that the M participating clients send from $Mmn$ to $Mr(m+n)$ "
+            r"(the paper prints K). This is less if $r \ll m, n$: $r < \frac12\min(m, n)$ is enough, and no fraction "
             "of the smaller side above a half is.",
             {"condition": "both"},
             r"Section 2 has $r \ll m, n$.",
             ({"condition": "either"}, {"half": 0.51}, {"sides": 1.01}),
         ),
     ),
-    because="A rank far below one side only can be as large as the other, and $r(m+n)$ then exceeds $mn$: both are "
-    "needed.",
+    because="A rank far below one side can equal the other, and then $r(m+n)$ exceeds $mn$. It must be far below both.",
     expect=("holds", "proof"),
     intended=Intended(
         "far below both sides", "Sec. 2: “r ≪ m, n”; Sec. 4.1 prints “r ≪ m or r ≪ n”; v1 prints Kmn on both sides"
@@ -292,9 +291,9 @@ def measure_ranks(context: Context) -> list[Ranks]:
         LITERAL,
         Reading(
             "in general position",
-            "With a fresh random A in every cycle, for polynomial losses of a degree of 2 or more, and but for "
-            "coefficients of the losses, starts, drawn A and step sizes of measure 0, the rank of $W_T - W_0$ grows "
-            "with each accumulation until it is full.",
+            "With a fresh random A in every cycle, for polynomial losses of degree 2 or more, and except for a set of "
+            "measure 0 of loss coefficients, starts, drawn A and step sizes, the rank of $W_T - W_0$ grows with each "
+            "accumulation until it is full.",
             {"generic": True},
             "The sentence describes what training gains in practice; Appendix D.2 draws A at random.",
             ({"gain": 2}, {"gain": 5}),
@@ -302,15 +301,15 @@ def measure_ranks(context: Context) -> list[Ranks]:
     ),
     correction=Form(
         r"""The rank of $W_T - W_0$ after N accumulations is at most $\min(m, n, rN)$, reached with a fresh random A in
-        every cycle for polynomial losses of a degree of 2 or more, but for coefficients of the losses, starts, drawn A
-        and step sizes of measure 0. Least squares with S samples in all clients together is such an exception if $S <
-        \min(m, n)$: the rank then stays at most S, for all samples. Neither need an accumulation add to it where A
-        is kept and $\tau = E = 1$: the rank then stays at most r.""",
+        every cycle for polynomial losses of degree 2 or more, except for a set of measure 0 of loss coefficients,
+        starts, drawn A and step sizes. Least squares with S samples in all clients together is such an exception if $S
+        < \min(m, n)$: the rank then stays at most S, for all samples. An accumulation need not raise the rank either if
+        A is kept and $\tau = E = 1$: then it stays at most r.""",
         {"form": "bound"},
         ({"fewer": 1}, {"capped": False}, {"per": 1.5}, {"kept": False}, {"spanned": False}),
     ),
     uses=("fedloru-v2/eq-WT",),
-    because="An accumulation need not add to the rank, for instance in least squares with few samples.",
+    because="An accumulation need not raise the rank, for instance in least squares with few samples.",
     vary=(),
     expect=("holds", "proof"),
     intended=Intended(
@@ -508,13 +507,14 @@ def _beside_fedhm(one: Step) -> Relation:
     readings=(
         Reading(
             "whole rounds against FedHM",
-            "A round of FedLoRU, with its local steps, takes no more operations than one of FedHM, which decomposes W.",
+            "A round of FedLoRU, with its local steps, takes at most as many operations as a round of FedHM, which "
+            "decomposes W.",
             why="FedHM is the algorithm based on compression that the paper compares with.",
         ),
         Reading(
             "no compression",
-            r"Outside local training a round of FedLoRU factorises and truncates nothing: it takes averages, and at "
-            r"the end of a cycle the product $\alpha A_tB_t$.",
+            "Outside local training, a round of FedLoRU does not factorise or truncate anything: it takes averages "
+            r"and, at the end of a cycle, the product $\alpha A_tB_t$.",
             {"compared": False},
             "The sentence gives as its reason that no compression process is involved.",
             ({"of": "FeDLRT"}, {"merging": 1.9}),
@@ -530,7 +530,7 @@ def _beside_fedhm(one: Step) -> Relation:
         asks="neither",
     ),
     vary=("merging",),
-    because="Every local step still passes through the frozen W, which clients of FedHM do not hold.",
+    because="Every local step still uses the frozen W, which clients of FedHM do not store.",
     expect=("holds", "proof"),
     intended=Intended(
         "no compression",
@@ -563,9 +563,9 @@ def claim_noextra(
         m, n, r, b = one.m, one.n, one.r, one.b
         told = "operations of a step"
         yield Relation(f"{told}, W trained", one.full, 6 * m * n * b)
-        yield Relation(f"{told}, factors beside W", one.factored, (kept * m * n + beside * r * (m + n)) * b)
+        yield Relation(f"{told}, factors next to W", one.factored, (kept * m * n + beside * r * (m + n)) * b)
         yield Relation(f"{told}, W + AB formed", one.merged, 6 * m * n * b + formed * m * n * r)
-        yield Relation(f"{told}, factors alone", one.alone, alone * r * (m + n) * b)
+        yield Relation(f"{told}, factors only", one.alone, alone * r * (m + n) * b)
     scope = "rounds of 2 clients, products of matrices counted by the tensor library"
     if not (compared or counts):
         return scope

@@ -68,8 +68,7 @@ def measure_means(context: Context) -> list[Mean]:
     ),
     uses=("fedloru-v2/eq-7",),
     importance="detail",
-    because=r"The E local steps are taken at $i = 0, \ldots, E-1$, not $1, \ldots, E$: the averages leave out the "
-    "first.",
+    because=r"The E local steps are at $i = 0, \ldots, E-1$, not $1, \ldots, E$, so the averages omit the first step.",
     expect=("holds", "proof"),
     intended=Intended("as corrected", "(7) has “i = 0, …, E-1”; the sums of (59), (60) run over i = 1, …, E"),
     print="misprint",
@@ -107,8 +106,8 @@ def eq_59_60(means: list[Mean], begins: int = 1, scale: float = 1.0, far: bool =
             r"(61) and (62) with $\tilde\Delta$ averaged over the gradients of the local steps, $i = 0, \ldots, E-1$, "
             "and weights that sum to 1 over the clients.",
             {"begins": 0},
-            r"They are introduced with $\tilde\Delta$ as the average of the updates that a client has accumulated, and "
-            "the server is said to average.",
+            r"The paper introduces them with $\tilde\Delta$ as the average of the updates that a client has "
+            "accumulated, and says that the server averages.",
             ({"scale": 1.001}, {"over": "all"}),
         ),
     ),

@@ -132,13 +132,15 @@ def _run_kept_factors() -> tuple[float, float]:
         r"""For every $\eta > 0$, with $Q = GC_AC_B + \frac12L(C_A^2+C_B^2)^2$, the mean is at most
         $\frac{\Delta_0}{\eta TE} + (2E-1)G^2Q\eta$, and at most $\frac{4\Delta_0}{3\eta TE} + K_1\eta + K_2\eta^2$ with
         $K_1 = \frac43EG^2Q$ and $K_2 = \frac13(E-1)^2G^2[(LC_B(C_A^2+C_B^2)+GC_A)^2 + (LC_A(C_A^2+C_B^2)+GC_B)^2]$; for
-        $E \ge 2$ neither is the smaller one throughout. The constants do not depend on $\sigma^2$ or $\eta$, and keep
-        under changes of units. Factors restart at $AB = 0$; the cohort of a round is chosen independently of the
-        round's samples, by any rule, with weights of at least 0 that sum to 1 over it and have mean $p^{(k)}$ given the
-        rounds before. With the printed weights $p^{(k)}$ over a part of the clients, which sum to less than 1, no
-        constants serve: from the minimum the mean can be 9/64 at $T = 2$ for every $\eta$; nor do any with factors that
-        go on after an accumulation, with which it can be 1. The first holds with $f(\tilde W_1) - \mathbb{E}[f(\tilde
-        W_{T+1})]$ for $\Delta_0$ too, and then no factor below $2E-1$ serves as $\eta \to 0$.""",
+        $E \ge 2$ neither bound is always the smaller one. The constants do not depend on $\sigma^2$ or $\eta$, and the
+        bounds are invariant under changes of units. Factors restart at $AB = 0$; each round's cohort is chosen
+        independently of its samples, by any rule, with weights of at least 0 that sum to 1 over the cohort and have
+        mean $p^{(k)}$ given the earlier rounds. With the printed weights $p^{(k)}$ over a part of the clients, which
+        sum to less than 1, no
+        constants work: from the minimum the mean can be 9/64 at $T = 2$ for every $\eta$. If the factors are kept after
+        an accumulation, no constants work either, because the mean can be 1. The first holds with $f(\tilde W_1) -
+        \mathbb{E}[f(\tilde W_{T+1})]$ for $\Delta_0$ as well, and then no factor below $2E-1$ works as $\eta \to
+        0$.""",
         {"form": "corrected"},
         ({"first": 0.99}, {"curvature": 0.99}, {"power": 2}, {"raw": True}, {"going_on": True}),
     ),
@@ -151,8 +153,8 @@ def _run_kept_factors() -> tuple[float, float]:
         "fedloru-v2/eq-78-79",
     ),
     importance="result",
-    because="$K_1$ of Appendix B lost the factor $C_B^2$ of Lemma B.7, and the drift lacks L: for large L or $C_B$ the "
-    "bound fails.",
+    because="In Appendix B, $K_1$ lacks the factor $C_B^2$ of Lemma B.7 and the drift lacks L, so the bound fails for "
+    "large L or $C_B$.",
     best={
         "first": Best(1.0, "proved for E = 1: samples of opposite slopes at the bottom of a parabola attain it"),
         "curvature": Best(1.0, "proved for E = 1: samples of opposite slopes at the bottom of a parabola attain it"),
@@ -193,7 +195,7 @@ def thm_4_2(
         name = "(9) with weights that do not sum to 1"
         lines = [Relation(name, *runs.raw, at_most=True, case=FROM_THE_MINIMUM), *lines]
     if going_on:
-        lines = [Relation("(9) with factors that go on", *runs.kept, at_most=True, case=KEPT_FACTORS), *lines]
+        lines = [Relation("(9) with factors that are kept", *runs.kept, at_most=True, case=KEPT_FACTORS), *lines]
     return judge_bounds(lines, WITH_COHORTS)
 
 
@@ -272,8 +274,8 @@ KINDS = {"printed": ("averages", "printed weights"), "of mean p": ("averages",),
         ),
         Reading(
             "factors that go on",
-            "The rate for Algorithm 1 with all clients in each round, where training goes on from the same factors "
-            "after an accumulation, and the assumptions have the same constants for all T.",
+            "The rate for Algorithm 1 with all clients in each round, if training continues with the same factors "
+            "after an accumulation and the assumptions have the same constants for all T.",
             {"cohorts": "going on"},
             "Algorithm 1 does not reset the factors, and Appendix D.2 has momentum initialisation, which keeps them.",
             ({"power": 0.75},),
@@ -285,16 +287,16 @@ KINDS = {"printed": ("averages", "printed weights"), "of mean p": ("averages",),
             "mean $p^{(k)}$ given the rounds before), the factors restart at $AB = 0$ after an accumulation, and "
             "the assumptions have the same constants for all T.",
             {"cohorts": "of mean p"},
-            r"Appendix B writes the averages as sums over all K clients, and restarts so that the loss stays as it is; "
-            "a rate in T needs constants that do not change with T. Rates that are asymptotically equivalent are of "
-            "the same order here.",
+            "Appendix B writes the averages as sums over all K clients, and restarts without changing the loss; a rate "
+            "in T needs constants that do not change with T. Rates that are asymptotically equivalent are of the same "
+            "order here.",
             ({"power": 1.0}, {"power": 0.75}),
         ),
     ),
     uses=("fedloru-v2/thm-4.2", "fedloru-v2/eq-agg"),
     importance="result",
-    because=r"Printed weights of cohorts lead to $\sum_k(p^{(k)})^2\nabla f^{(k)} = 0$; with factors that go on no "
-    "gradient need fall.",
+    because=r"The printed cohort weights lead to $\sum_k(p^{(k)})^2\nabla f^{(k)} = 0$. Without a restart no gradient "
+    "need decrease.",
     hypotheses=(Dropped("sums over all clients", {"cohorts": "printed"}),),
     best={"power": Best(0.5, "proved: one weight whose slope is chosen for T attains it")},
     expect=("holds", "proof"),
@@ -384,7 +386,7 @@ def follow_scaled(context: Context) -> tuple[Trace, ...]:
         ),
     ),
     uses=("fedloru-v2/thm-4.2", "fedloru-v2/eq-7"),
-    because=r"(9) fails with the printed constants at $\alpha = 1$ already; the step to other $\alpha$ is right.",
+    because=r"With the printed constants (9) fails even for $\alpha = 1$. The extension to other $\alpha$ is right.",
     expect=("holds", "proof"),
     intended=Intended(
         "of the corrected bounds",

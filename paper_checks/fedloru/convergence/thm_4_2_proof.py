@@ -340,7 +340,7 @@ def eq_71_75(
         "kept": Best(0.75, "proved; runs break 1"),
     },
     uses=("fedloru-v2/eq-71-75", "fedloru-v2/lem-B.7", "fedloru-v2/lem-B.8"),
-    because=r"The factor $C_B^2$ that Lemma B.7 gives $\mathbb{E}\|A_{t+1} - A_t\|^2$ is lost, and the drift lacks L.",
+    because=r"The factor $C_B^2$ of $\mathbb{E}\|A_{t+1} - A_t\|^2$ in Lemma B.7 is lost, and the drift lacks L.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal", "“By using Lemma B.7 and Lemma B.8”: the factor C_B² of “E‖A_{t+1} - A_t‖²” is lost in the brace"
@@ -424,7 +424,7 @@ def _constants(
         ({"first": 2.6}, {"second": 5.3}, {"largest": False}),
     ),
     uses=("fedloru-v2/eq-76", "fedloru-v2/lem-B.8"),
-    because=r"$K_2$ contains D, which contains $\eta$: it grows with the step.",
+    because=r"$K_2$ contains D, which contains $\eta$, so $K_2$ grows with the step size.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
@@ -484,7 +484,7 @@ def draw_sequences(context: Context) -> list[tuple[list[float], list[float], flo
     control=Form("The bound on the least gradient over $t < T$.", {"part": "least"}),
     correction=Form(
         r"""Given (77) in each round, with any constants: the sum over $t = 0..T-1$ telescopes to $f(\tilde W_0) -
-        f(\tilde W_T)$, so that $\frac1T\sum_{t=0}^{T-1}\mathbb{E}[\|\nabla_Af(\tilde W_t)\|^2 + \|\nabla_Bf(\tilde
+        f(\tilde W_T)$. Therefore $\frac1T\sum_{t=0}^{T-1}\mathbb{E}[\|\nabla_Af(\tilde W_t)\|^2 + \|\nabla_Bf(\tilde
         W_t)\|^2] \le \frac{4\Delta_0}{3\eta ET} + K_1\eta + K_2\eta^2$, and the minimum over $t < T$ has the same
         bound. The sum over $t = 1..T$ telescopes to $f(\tilde W_1) - f(\tilde W_{T+1})$, where $\tilde W_1 = W_0 +
         A_0B_0$ is the start in the theorem's own notation; with $\mathbb{E}[f(\tilde W_1)] - f^\star$ for $\Delta_0$ it

@@ -125,8 +125,8 @@ def measure_updates(context: Context) -> Updates:
         Reading(
             "updates of A and B",
             r"For all $A_dA_u$ of inner size $r_A$ and $B_dB_u$ of inner size $r_B$ the update adds $\alpha_AA_dA_uB + "
-            r"\alpha_BAB_dB_u + \alpha_A\alpha_BA_dA_uB_dB_u$ to $AB$, and what it leads to is again a product of "
-            r"inner size $r$, so that its rank is at most $r$.",
+            r"\alpha_BAB_dB_u + \alpha_A\alpha_BA_dA_uB_dB_u$ to $AB$, and the result is again a product of inner size "
+            "$r$, so its rank is at most $r$.",
             {"meaning": "updates"},
             r"The line adds them to A and B; Appendix B.2 of v1 starts each round at $A_dA_u = 0$, and the later "
             "versions call them matrices used to update A and B.",

@@ -339,10 +339,10 @@ def measure_nothing(context: Context) -> None:
     importance="detail",
     also=("fedloru-v1/fig-1",),
     expect=UNDECIDED,
-    expect_reason="what the pictures show, and the caption says of the algorithm, is listed in Algorithms 1 to 3, "
-    "which are executed (alg-1, alg-2, alg-3), and the rank is that of fedloru-v2/claim-rank-growth. That rank-r "
-    "matrices alone are trained and sent does not agree with the numbers of parameters in v1 Table 1, in which stem, "
-    "batch norms and head are counted as trained (fedloru-iclr/txt-ratios)",
+    expect_reason="what the pictures show and the caption says about the algorithm is also in Algorithms 1 to 3, which "
+    "we execute (alg-1, alg-2, alg-3), and fedloru-v2/claim-rank-growth is about the rank. The statement that only "
+    "rank-r matrices are trained and sent does not agree with the parameter counts in v1 Table 1, which count stem, "
+    "batch norms and head as trained (fedloru-iclr/txt-ratios)",
 )
 def fig_1(found: None) -> Evidence:
     """Undecided: see the reason on record."""

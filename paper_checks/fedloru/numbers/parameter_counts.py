@@ -255,12 +255,12 @@ def count_trained(context: Context) -> dict[str, Network]:
         ),
     ),
     control=Form(
-        """With rank 96 admitted, all nine ratios are those of ranks 128, 96 and 64 (a k x k convolution to r channels,
+        """If rank 96 is allowed, all nine ratios belong to ranks 128, 96 and 64 (a k x k convolution to r channels,
         then 1 x 1, shortcuts included), if only the factors are counted and the per cents are rounded up.""",
         {"extra": 96.0, "factorisation": "k x k, then 1 x 1", "counted": "factors", "rounding": "up"},
     ),
     correction=Form(
-        """The ratios are those of ranks 128, 96 and 64 in all layers, for a k x k convolution to r channels followed
+        """The ratios belong to ranks 128, 96 and 64 in all layers, for a k x k convolution to r channels followed
         by 1 x 1, shortcuts included, with stem, batch norms and head counted: 43 % (printed 44 %), 33 %, 22 % for
         Fashion-MNIST and 41 %, 31 %, 21 % for CIFAR. The numbers of parameters in v1 Table 1 (4.59M, 3.44M, 2.30M;
         4.63M, 3.49M, 2.35M) follow from the same count. Rank 96 is not among the ranks named.""",
@@ -285,7 +285,7 @@ def count_trained(context: Context) -> dict[str, Network]:
     ),
     uses=("fedloru-iclr/txt-params",),
     kind="number",
-    because="No rank among those named, used in all layers, gives 31 %, however the parameters are counted.",
+    because="None of the named ranks, used in all layers, gives 31 %, however one counts the parameters.",
     expect=("corrected", "proof"),
     intended=Intended(
         "one rank in all layers",
@@ -381,7 +381,7 @@ OF_PERSONAL = "k x k, then 1 x 1"
     uses=("fedloru-iclr/txt-params",),
     kind="number",
     importance="detail",
-    because="L and U are not counted: with them, already at rank 1, the numbers are 4.67M and 11.26M.",
+    because="The table does not count L and U. With them the numbers are 4.67M and 11.26M even at rank 1.",
     expect=("holds", "proof"),
     intended=Intended(
         "what is shared",
@@ -418,7 +418,7 @@ def txt_personal_params(
     return judge_printed(
         cells,
         f"ResNet-18 with 100 classes, a k x k convolution to r channels followed by 1 x 1; a rank of L and U adds "
-        f"{int(step):,}, so that pFedLoRU trains less than half as many numbers up to rank {int(most)} of L and U, and "
+        f"{int(step):,}, so pFedLoRU trains less than half as many numbers up to rank {int(most)} of L and U, and "
         "more from there on",
     )
 
@@ -434,16 +434,16 @@ OVER = ("the model with adapters", "the model without")
     rank 8 and 0.248 % at rank 16.""",
     measure=lambda context: MODELS_OF_FEDLORU,
     correction=Form(
-        """Both shares are those of LLaMA-2-7B (6,738,415,616 parameters), counted over the model with its adapters:
-        8,388,608 of 6,746,804,224 (0.124 %) and 16,777,216 of 6,755,192,832 (0.248 %). That the second is 0.248 %, not
-        0.249 %, shows that the adapters are counted in the denominator.""",
+        """Both shares fit LLaMA-2-7B (6,738,415,616 parameters), counted over the model with its adapters: 8,388,608 of
+        6,746,804,224 (0.124 %) and 16,777,216 of 6,755,192,832 (0.248 %). That the second is 0.248 %, not 0.249 %,
+        shows that the adapters are counted in the denominator.""",
         {"names": ("LLaMA-2-7B",), "over": OVER[:1]},
         mutants=({"names": THREE_BILLION}, {"over": OVER[1:]}, {"rank": 4.0}),
         asks="neither",
     ),
     kind="number",
-    because="There is no LLaMA-2 of 3 billion: for three other models of that size both shares are larger; LLaMA-2-7B "
-    "has them.",
+    because="LLaMA-2 has no 3-billion version. Three other models of that size have larger shares; LLaMA-2-7B has the "
+    "printed ones.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",

@@ -184,7 +184,7 @@ ALPACA_IN_D_1 = {"all": 52_000, "training": 50_000, "test": 2000}
     ),
     kind="setting",
     importance="detail",
-    because="Section 5.1 has 48,000 samples of Alpaca for training, and Appendix D.1 has 50,000.",
+    because="Section 5.1 uses 48,000 samples of Alpaca for training, but Appendix D.1 uses 50,000.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -235,15 +235,15 @@ GRID_OF_CYCLES = (20, 30, 40, 50, 60, 70, 80)
     fine-tuning experiment the results are accumulated every 15 rounds, with an additional accumulation at round 30.""",
     measure=lambda context: GRID_OF_CYCLES,
     correction=Form(
-        """The grid is that of training on images. Fine-tuning has a cycle of 15 rounds, so that the accumulation at
-        round 30 is the second one. No cycle of the grid has a second accumulation there.""",
+        """The grid is that of training on images. Fine-tuning has a cycle of 15 rounds, so the accumulation at round 30
+        is the second one. With a cycle from the grid, it is not.""",
         {"for_images": True},
         ({"for_images": False}, {"cycle": 20}, {"cycle": 30}),
         asks="neither",
     ),
     kind="setting",
     importance="detail",
-    because="The fine-tuning experiment accumulates every 15 rounds, and 15 is not in the grid 20, 30, ..., 80.",
+    because="The fine-tuning experiment accumulates every 15 rounds, but 15 is not in the grid 20, 30, ..., 80.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -278,8 +278,8 @@ def txt_cycle(grid: tuple[int, ...], for_images: bool = False, cycle: int = 15) 
     ),
     kind="setting",
     importance="detail",
-    because=r"The second quotient has $\alpha_A$ for $\alpha_B$; as printed it asks for $r_A = r_B$ and leaves "
-    r"$\alpha_B$ open.",
+    because=r"The second quotient has $\alpha_A$ for $\alpha_B$. As printed it requires $r_A = r_B$ and does not "
+    r"determine $\alpha_B$.",
     expect=("holds", "proof"),
     intended=Intended("as corrected", "D.2: “we set αA and αB to satisfy”, so the second quotient is the one of αB"),
     print="misprint",
@@ -308,14 +308,14 @@ SERIES: Mapping[str, tuple[str, ...]] = {
     says="The experiments use PyTorch 11.4 version and 4 TITAN Xp GPUs.",
     measure=lambda context: SERIES,
     correction=Form(
-        "PyTorch, in a version that is not printed. The number 11.4 is one of CUDA, with which PyTorch is built.",
+        "PyTorch, in a version that is not printed. 11.4 is a version number of CUDA, with which PyTorch is built.",
         {"of": "CUDA"},
         ({"of": "PyTorch"}, {"stated": "11.9"}),
         asks="neither",
     ),
     kind="setting",
     importance="detail",
-    because="There is no PyTorch 11.4: its versions end at 2.9 when the paper appears.",
+    because="PyTorch 11.4 does not exist. The latest version when the paper appeared was 2.9.",
     expect=("holds", "proof"),
     intended=Intended("as corrected", "App. D: “We use PyTorch 11.4 version”; iclr has “based on PyTorch” alone"),
     print="misprint",
@@ -385,8 +385,8 @@ def _determined(networks: Mapping[int, nn.Module], left_open: tuple[str, ...]) -
     ),
     kind="setting",
     importance="detail",
-    because="The table leaves open strides, pooling and shortcuts, with 4.90M parameters or 4.73M; the text below it "
-    "has 4.90M.",
+    because="The table does not give strides, pooling and shortcuts (4.90M or 4.73M parameters). The text below it "
+    "says 4.90M.",
     expect=("holds", "proof"),
     intended=Intended(
         "layers as in He et al.",

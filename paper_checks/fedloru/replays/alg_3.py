@@ -38,9 +38,9 @@ def nested_count(down: Fraction, inner: Fraction) -> None:
 def claim_mcomm(down: Fraction = Fraction(1), inner: Fraction = Fraction(1), square: int = 2) -> str:
     r"""Down go mr + rn entries; up go $A_d$, $A_u$, $B_d$, $B_u$ with $mr_A + r_Ar + rr_B + r_Bn$.
 
-    Since $r_A, r_B < r$ the count is less than $2r(m+n) + 2r^2$. With $m \le n = m + e$ and $r = cm$, $c =
-    \sqrt2 - 1$, $c^2 = 1 - 2c$: $mn - r(m+n) - r^2 = m^2(1 - 2c - c^2) + em(1 - c) \ge 0$. No larger share serves: for
-    $m = n$, $r = cm$ with a larger c and $r_A = r_B = r - 1$ the count over $2m^2$ tends to $2c + c^2 > 1$.
+    Since $r_A, r_B < r$ the count is less than $2r(m+n) + 2r^2$. With $m \le n = m + e$ and $r = cm$, $c = \sqrt2 - 1$,
+    $c^2 = 1 - 2c$: $mn - r(m+n) - r^2 = m^2(1 - 2c - c^2) + em(1 - c) \ge 0$. No larger share works: for $m = n$, $r =
+    cm$ with a larger c and $r_A = r_B = r - 1$ the count over $2m^2$ tends to $2c + c^2 > 1$.
     """
     c = sympy.sqrt(square) - 1
     rest = sympy.Poly(sympy.expand((m * (m + e) - r * (2 * m + e) - r**2).subs(r, c * m)), m, e)

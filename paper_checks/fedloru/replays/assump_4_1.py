@@ -28,10 +28,10 @@ def assump_4_1(
     client's loss is the mean over its samples, of which a step draws one uniformly: (A.5). The slope in r is
     $\frac{Lr}{\sqrt{1+r^2/z^2}} < Lz = G$: (A.2). The Hessian has the eigenvalues slope over r and second derivative,
     $L(1+r^2/z^2)^{-3/2}$, both at most L: (A.1). A variance is at most the mean square, $\sigma^2 = G^2$: (A.4). From
-    $\|A\| + \|B\| \le c$, where each cycle starts, a step with $\alpha = 1$ makes the sum at most $1 + \eta G$
-    times as large (claim-B3-just): $C_A = C_B = (1 + \eta G)^{\tau E}c$ serve for (A.3).
+    $\|A\| + \|B\| \le c$, where each cycle starts, a step with $\alpha = 1$ makes the sum at most $1 + \eta G$ times as
+    large (claim-B3-just): $C_A = C_B = (1 + \eta G)^{\tau E}c$ satisfy (A.3).
 
-    Nothing smaller serves for all of these: the second derivative is L at r = 0; the slope tends to G far away, and the
+    Nothing smaller works for all of these: the second derivative is L at r = 0; the slope tends to G far away, and the
     variance of two samples far away on either side to $G^2$; and a cycle may start from $\|A\| = c$, B = 0 with a small
     $\eta$.
     """
@@ -75,7 +75,7 @@ def _after_a_cycle(values: Values) -> Violation:
         abs(A) + abs(B),
         bound,
         assumes=assumes,
-        reads="one weight w = W + A B (alpha = 1), samples of loss slope times w, so that G = 1; every step draws the "
+        reads="one weight w = W + A B (alpha = 1), samples of loss slope times w, so G = 1; every step draws the "
         "first one, an event of positive probability; |A| + |B| after a cycle, against (1 + rate G)^(tau E) times that "
         "at the start",
     )
@@ -83,7 +83,7 @@ def _after_a_cycle(values: Values) -> Violation:
 
 @replay("fedloru-v2/claim-B3-just")
 def claim_B3_just_as_printed(values: Values) -> Violation:
-    """Under the bound (A.2), by which the print calls the assumption."""
+    """Under the bound (A.2), to which the paper refers."""
     return _after_a_cycle(values)
 
 
@@ -97,9 +97,9 @@ def claim_B3_just_as_meant(values: Values) -> Violation:
 def claim_B3_just(factor: Fraction = Fraction(1), steps: tuple[int, ...] = (1, 2, 5)) -> str:
     r"""A step adds at most $\eta G\|B\|$ to $\|A\|$ and $\eta G\|A\|$ to $\|B\|$.
 
-    Norms here are plain Frobenius norms, along every run, and (A.3), which is to be justified, is not assumed. An
-    average does not add to the sum of the norms. One weight with slope -G attains it in every step, from any A and B.
-    A Gaussian has no largest value, so that no bound holds for all cycles that start from one.
+    Norms here are plain Frobenius norms, along every run, and we do not assume (A.3), which is to be justified. An
+    average does not add to the sum of the norms. One weight with slope -G attains it in every step, from any A and B. A
+    Gaussian is unbounded, so no bound holds for all cycles that start from one.
     """
     step = (a + eta * G * b) + (b + eta * G * a)
     require(non_negative(factor * (1 + eta * G) * (a + b) - step), "one step")

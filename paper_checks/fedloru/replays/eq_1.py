@@ -69,9 +69,9 @@ def one_matrix(values: Values) -> Violation:
 def eq_1(power: int = 1) -> str:
     r"""For all N and M: two means of independent terms, where only terms of the same data point are correlated.
 
-    The noises have mean 0, since the Hessians have the mean $H_{\mathrm{true}}$ (def-risk). Of the pairs of a term of
-    one mean and a term of the other only those that come from the same data point have a covariance, V. $\epsilon_N$
-    with itself has N such pairs over $N^2$, which is $V/N$; $\epsilon_M$, whose M points are independent too, $V/M$.
+    The noises have mean 0, since the Hessians have the mean $H_{\mathrm{true}}$ (def-risk). A term of one mean and a
+    term of the other have the covariance V if they come from the same data point, and 0 otherwise. $\epsilon_N$ with
+    itself has N such pairs over $N^2$, which is $V/N$; $\epsilon_M$, whose M points are also independent, has $V/M$.
     Between $\epsilon_M$ and $\epsilon_N$ there are M over $NM$, which is $V/N$ again and not 0.
 
     The model as printed: with the loss $\frac12\omega^T(H_{\mathrm{true}} + cG)\omega$ of a data point G, whose
@@ -98,7 +98,7 @@ def v1_eq_3_4(scale: Fraction = Fraction(1)) -> str:
     have the semicircle (Wigner), for which $z = \sigma^2g + 1/g$. Wishart matrices $\frac1nYY^T$, Y of R x n entries of
     one law and $R/n \to c$, have the law of Marchenko and Pastur, for which $z = 1/(1 - cg) + 1/g$. Either support ends
     where these functions of g have a critical point: at $\pm2\sigma$, and at $(1 \pm \sqrt c)^2$ (for c = 1 at 0, where
-    the density is not bounded; for c > 1 a mass at 0 is added and no density exists, so that assuming one leaves c <
+    the density is not bounded; for c > 1 a mass at 0 is added and no density exists, so assuming one leaves c <
     1). Inside the supports the densities are smooth.
 
     All at once: $X^R = O\,\mathrm{diag}(q_1, \ldots, q_R)\,O^T$ with a uniformly random rotation O and the quantiles

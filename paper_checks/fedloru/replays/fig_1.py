@@ -93,7 +93,7 @@ def eq_87_corrected(power: int = 2, factor: Fraction = Fraction(1)) -> str:
     r"""As for masses; with densities $p(\sigma_1)$ is the height $1/(Rh\sqrt{2\pi})$ of one kernel.
 
     At a separate $\sigma_1$, many widths away from the other eigenvalues, and a grid through it. The sum without
-    $\Delta$ is $(\|H\|_F^2/R + h^2)/\Delta$, so that the quotient is $\sqrt{2\pi}\,h/\Delta$ times the quotient of
+    $\Delta$ is $(\|H\|_F^2/R + h^2)/\Delta$, so the quotient is $\sqrt{2\pi}\,h/\Delta$ times the quotient of
     masses. A weight that pyHessian returns for $\sigma_1$ is $\langle e, v\rangle^2$ with its eigenvector e and the
     start v, a vector of random signs over $\sqrt R$: the mean is $|e|^2/R$, and by the central limit theorem $\sqrt
     R\langle e, v\rangle$ is nearly normal where no entry of e is large.

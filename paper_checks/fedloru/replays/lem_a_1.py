@@ -47,7 +47,7 @@ def products_of_kernels() -> bool:
     r"""The functions $1/(z - x)$, $z \notin \mathbb{R}$, span an algebra that is dense in those vanishing at infinity.
 
     Products are in the span by partial fractions (with a limit for equal z), conjugates too; the functions separate
-    points and have no common zero, so that the theorem of Stone and Weierstrass applies.
+    points and have no common zero, so the theorem of Stone and Weierstrass applies.
     """
     z, w, x = sympy.symbols("z w x")
     split = (1 / (z - x) - 1 / (w - x)) / (w - z)
@@ -68,9 +68,9 @@ def limit_of_atoms(stays: Fraction) -> tuple[Fraction, Fraction]:
 def vaguely(sign: int = 1) -> str:
     r"""Integrals against $\mu_n$ converge on a dense span, hence on all continuous functions that vanish at infinity.
 
-    They are functionals of norm at most 1, so that a limit on a dense set is one everywhere. It is positive, and by
-    the theorem of Riesz an integral against a unique measure $\mu \ge 0$ with $\mu(\mathbb{R}) \le 1$, for which
-    $g_\mu = g$. Another measure with the same transform has the same integrals on the span, and is $\mu$.
+    They are functionals of norm at most 1, so a limit on a dense set is one everywhere. It is positive, and by the
+    theorem of Riesz an integral against a unique measure $\mu \ge 0$ with $\mu(\mathbb{R}) \le 1$, for which $g_\mu =
+    g$. Another measure with the same transform has the same integrals on the span, so it equals $\mu$.
     """
     mass, _ = limit_of_atoms(Fraction(1, 2))
     require(products_of_kernels(), "products of the functions")
@@ -83,7 +83,7 @@ def lem_A_1b(least_mass: Fraction = Fraction(1)) -> str:
     r"""Vague convergence as in the reading that holds; weak convergence if and only if $\mu(\mathbb{R}) = 1$.
 
     The integrals of a continuous function $0 \le \chi \le 1$ of bounded support converge. If $\mu(\mathbb{R}) = 1$
-    there is one with $\int\chi\,d\mu > 1 - \epsilon$, so that $\mu_n$ has at most $\epsilon$ outside of its support
+    there is one with $\int\chi\,d\mu > 1 - \epsilon$, so $\mu_n$ has at most $\epsilon$ outside of its support
     for large n: no mass escapes, and bounded continuous functions may be cut off. Conversely the integral of 1 is 1 for
     all n and has to be $\mu(\mathbb{R})$. A limit of any smaller mass m occurs without weak convergence, for an atom of
     mass m that stays and one that moves away.

@@ -20,14 +20,14 @@ def lem_A_2(variance: Fraction = Fraction(1)) -> str:
     Gaussian entries, $G = (z - X - D)^{-1}$, $v = \mathrm{Im}\,z$. $\partial G = G\,\partial X\,G$ and Gaussian
     integration by parts give $E[XG] = n^2E[\hat g\,G] + \frac{n^2}RE[G^2]$ with $\hat g = \frac1R\mathrm{tr}\,G$, and
     $\hat g$, a Lipschitz function of the entries, has a variance of order $R^{-2}$ (Poincare). With $(z - D)G = I + XG$
-    this is $(z - D - n^2E\hat g)EG = I + o(1)$ in the normalised trace, so that every limit g of $\hat g$ satisfies
-    Pastur's equation. It has one solution with values in the lower half plane: two differ by $n^2(g - g')\int\frac{
+    this is $(z - D - n^2E\hat g)EG = I + o(1)$ in the normalised trace, so every limit g of $\hat g$ satisfies Pastur's
+    equation. It has one solution with values in the lower half plane: two differ by $n^2(g - g')\int\frac{
     d\mu_D(x)}{(z - n^2g - x)(z - n^2g' - x)}$, and by the imaginary part of the equation and the inequality of Cauchy
     and Schwarz the factor of $g - g'$ is less than 1. Other entries: replacing them one by one by Gaussian ones, cut
-    off at $\delta$ (which leaves out a vanishing share of the variance where they have a fixed law), changes $E\hat g$
-    by at most a multiple of $\delta v^{-4}$, since third derivatives of $\hat g$ are of order $v^{-4}/R$ and the
-    $R^2$ third moments at most $\delta n^2/R$. Changing one row and column changes $\hat g$ by at most $C/(Rv)$, so
-    that $\hat g$ concentrates about its mean (martingale differences), almost surely.
+    off at $\delta$ (which removes a vanishing fraction of the variance if they have a fixed law), changes $E\hat g$ by
+    at most a multiple of $\delta v^{-4}$, since third derivatives of $\hat g$ are of order $v^{-4}/R$ and the $R^2$
+    third moments at most $\delta n^2/R$. Changing one row and column changes $\hat g$ by at most $C/(Rv)$, so $\hat g$
+    concentrates about its mean (martingale differences), almost surely.
 
     At $w = g(z)$ the equation is $z = R_D(w) + 1/w + n^2w$: the R-transforms of D and of the semicircle add up, which
     defines the free convolution.

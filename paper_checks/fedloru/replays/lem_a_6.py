@@ -78,7 +78,7 @@ def eq_49_50(bulk: Fraction = Fraction(0), mixed: Fraction = Fraction(0)) -> str
     $1/(R - p - q)$; along them $|V^Tx| \le 1$ and $E|V^Tw| \to 0$.
 
     The printed premise, a w uniform in the complement of its client's outliers, gives it a law that is symmetric given
-    these and given the other client, so that every expectation is 0 exactly, for any noise. Assumption A.5 by itself,
+    these and given the other client, so every expectation is 0 exactly, for any noise. Assumption A.5 by itself,
     random orthonormal vectors, does not. The model's own bulk eigenvectors, treated above, are not uniform and need the
     noise that is invariant, with twice the variance on the diagonal.
     """

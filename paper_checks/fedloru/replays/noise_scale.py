@@ -70,6 +70,6 @@ def claim_scaling_var_as_printed(values: Values) -> Violation:
         2 * width / (Fraction(22, 7) * sigma),
         0,
         assumes=assumes,
-        reads="entries of the noise of variance sigma^2 in the place of sigma^2 s_N^2/R: lim (number of |lambda_i| <= "
+        reads="entries of the noise of variance sigma^2 instead of sigma^2 s_N^2/R: lim (number of |lambda_i| <= "
         "width) / root of R, from below; a factor s_N < 1 makes it larger",
     )

@@ -1,4 +1,4 @@
-"""Proposition 3.1: the outliers of a client's Hessian, and what noise they stand out of.
+"""Proposition 3.1: the outliers of a client's Hessian, and the noise above which they lie.
 
 Setting: `shared.limits`.
 """
@@ -31,7 +31,7 @@ def prop_3_1_dist(values: Values) -> Violation:
     assumes = assuming(
         Hypothesis("R, against the degree", R, ">=", 2 * degree),
         Hypothesis("degree, for exact binomials", degree, "<=", 50),
-        Hypothesis("degree, so that the star exceeds the claimed norm", degree, ">", (2 * factor) ** 2),
+        Hypothesis("degree, so the star exceeds the claimed norm", degree, ">", (2 * factor) ** 2),
         Hypothesis("factor over the limit", factor, ">", 1),
     )
     half = R // 2
@@ -45,7 +45,7 @@ def prop_3_1_dist(values: Values) -> Violation:
         Fraction(1, 2),
         assumes=assumes,
         reads="entries sigma s_N with either sign, each with probability 1/(2R), else 0: P(a row has "
-        "degree of them, so that ||epsilon_N|| >= root(degree) sigma s_N > factor 2 sigma s_N), "
+        "degree of them, so ||epsilon_N|| >= root(degree) sigma s_N > factor 2 sigma s_N), "
         "from below, against 1/2",
     )
 
@@ -87,7 +87,7 @@ def wigner_matrix(
 
     By the exchange $V^T(z - \epsilon_N)^{-1}V \to g(z)I$ in probability for every z that is not real, as for Gaussian
     entries. By (B), which holds in probability, these functions are analytic and bounded on compact sets off $[L, U]$
-    for large R, so that they converge there as well. The determinant, the outliers and the eigenvalues at the edges are
+    for large R, so they converge there as well. The determinant, the outliers and the eigenvalues at the edges are
     then as for Gaussian noise, in probability.
     """
     z = theta + coefficient * n**2 / theta
@@ -123,8 +123,8 @@ def prop_3_1(
 ) -> str:
     r"""Gaussian noise: the eigenvalues off the support from a small determinant, the others at the edge.
 
-    No eigenvalue stays off $[L, U]$ but those that tend to zeros of the determinant. A further $\lambda_i$, $i \le p$,
-    is at least $\lambda_{i+q}(\epsilon_N) \to U$ by Weyl's inequality, and tends to U.
+    Only eigenvalues that tend to zeros of the determinant stay outside $[L, U]$. A further $\lambda_i$, $i \le p$, is
+    at least $\lambda_{i+q}(\epsilon_N) \to U$ by Weyl's inequality, and tends to U.
     """
     printed = theta + coefficient * sigma**2 * s**s_power / theta
     z = theta + n**2 / theta

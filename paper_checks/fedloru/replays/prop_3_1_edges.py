@@ -76,8 +76,8 @@ def eq_26_27(edge: Fraction = Fraction(2)) -> str:
     For the other law, $P(X_{ij} = \pm3\sigma) = R^{-3/2}/9$ gives $R^{1/2}/18$ large entries on average, a number that
     is a sum of independent ones, and so tends to infinity in probability. A large entry at $i \ne j$ has Rayleigh
     quotients $3\sigma s_N$ above and below the mean of two diagonal entries, one of which is at least $3\sigma s_N$ in
-    modulus. The large entries are a matrix of low rank, which changes no distribution function by more than its rank
-    over R, and what is left has entries of variance $\sigma^2/R\,(1 + o(1))$.
+    modulus. The large entries form a matrix of low rank, which changes a distribution function by at most its rank over
+    R, and the other entries have variance $\sigma^2/R\,(1 + o(1))$.
     """
     R, size = sympy.Symbol("R", positive=True), sympy.Integer(3)
     rate = R ** sympy.Rational(-3, 2) / size**2

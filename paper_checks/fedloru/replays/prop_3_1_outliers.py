@@ -55,7 +55,7 @@ def eq_30_31(
 
     $g_{\epsilon_N}(z) \to g_\mu(z) = 1/k(z)$ by (W), and $\hat g_{H_{\mathrm{true}}}(k) = \frac1R\sum_j1/(k - \theta_j)
     + (1 - \frac{p+q}R)/k \to 1/k$. The outliers are as in Proposition 3.1 (for Wigner matrices that are not Gaussian as
-    in prop-3.1-dist); beyond the edge k takes the values beyond $n$ only, so that the other $\theta_j$ belong to no
+    in prop-3.1-dist); beyond the edge k takes the values beyond $n$ only, so the other $\theta_j$ belong to no
     $\lambda$.
     """
     z = theta + coefficient * n**2 / theta
@@ -107,7 +107,7 @@ def eq_34(power_shift: int = 0, outer: int = 1, inner: int = 1) -> str:
 def eq_35(s_power: int = 2, sign: int = 1, third: int = 0) -> str:
     r"""(34) at $x = 1/\theta$, and R of the semicircle.
 
-    $\sigma^2g^2 - zg + 1 = 0$ is $z = \sigma^2g + 1/g$, so that $R(w) = z - 1/w$ at $w = g$ is $\sigma^2w$.
+    $\sigma^2g^2 - zg + 1 = 0$ is $z = \sigma^2g + 1/g$, so $R(w) = z - 1/w$ at $w = g$ is $\sigma^2w$.
     """
     sigma, s, theta, g, z = sympy.symbols("sigma s theta g z", positive=True)
     of_semicircle = sympy.solve(sigma**2 * g**2 - z * g + 1, z)[0] - 1 / g

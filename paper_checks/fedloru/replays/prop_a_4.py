@@ -17,10 +17,10 @@ from paper_checks.replay import proof, require
 def def_omega(offset: Fraction = Fraction(0), sign: int = 1) -> str:
     r"""For every k, R and spectrum, and every loss with a non-zero mean slope m at some constant prediction c.
 
-    At $\omega = 0$ the model $c + \frac1{2m}\sum_{i \le k}\theta_i\omega_i^2$ of $R \ge k$ weights has no slope, so
-    that its true Hessian is m times its own, $\mathrm{diag}(\theta_1, \ldots, \theta_k, 0, \ldots, 0)$. With less than
-    k weights there are less than k eigenvalues. So $\bar R = k = p + q$. Under a loss that ignores the prediction every
-    set is empty, and $\bar R$ does not exist.
+    At $\omega = 0$ the model $c + \frac1{2m}\sum_{i \le k}\theta_i\omega_i^2$ of $R \ge k$ weights has no slope, so its
+    true Hessian is m times the Hessian of the model, $\mathrm{diag}(\theta_1, \ldots, \theta_k, 0, \ldots, 0)$. With
+    less than k weights there are less than k eigenvalues. So $\bar R = k = p + q$. Under a loss that ignores the
+    prediction every set is empty, and $\bar R$ does not exist.
     """
     w, v, t, u, m, a = sympy.symbols("w v t u m a")
     step = (t * w**2 + u * v**2) / (2 * m)
@@ -34,9 +34,9 @@ def def_omega(offset: Fraction = Fraction(0), sign: int = 1) -> str:
 
 @proof("fedloru-v2/claim-union")
 def claim_union(least: int = 1, short: int = 0, sizes: tuple[int, ...] = (1, 2, 5)) -> str:
-    r"""A true Hessian is real symmetric, so that it has R real eigenvalues with multiplicity (spectral theorem).
+    r"""A true Hessian is real symmetric, so it has R real eigenvalues with multiplicity (spectral theorem).
 
-    The number k of those that are not 0 is one of 1, ..., R for a Hessian that is not zero, and the pair lies in
+    The number k of non-zero eigenvalues is one of 1, ..., R for a Hessian that is not zero, and the pair lies in
     $\Omega^R(\theta_1, \ldots, \theta_k)$ for them. Each k occurs: under the loss $h - y$ the model $\frac12\sum_{i \le
     k}\omega_i^2$ of R weights has the Hessian $\mathrm{diag}(1, \ldots, 1, 0, \ldots, 0)$.
     """

@@ -18,7 +18,7 @@ N, M = sympy.symbols("N M", positive=True)
 def def_risk(factor: Fraction = Fraction(1), divisor_shift: int = 0) -> str:
     r"""For all N and M, every law $\psi$ and every loss that may be differentiated twice under the integral.
 
-    $f_N$ and $H_N$ are means of the same N points, so that $H_N = \nabla^2f_N$. The N terms of $H_N$ have one
+    $f_N$ and $H_N$ are means of the same N points, so $H_N = \nabla^2f_N$. The N terms of $H_N$ have one
     expectation each, $\int\nabla^2\ell\,d\psi = H_{\mathrm{true}}$, and so has their mean. A subset of M of the N
     points has each of them with probability $\binom{N-1}{M-1}/\binom NM = M/N$: given $D_N$ the mean of $H_M$ is
     $\frac1M \sum_{D_N}\frac MN\nabla^2\ell = H_N$. The integral has to allow it: for $\max(\omega - x, 0)$ and x
@@ -37,7 +37,7 @@ def def_risk(factor: Fraction = Fraction(1), divisor_shift: int = 0) -> str:
 def def_srank(power: int = 2, n_shift: int = 0, sizes: tuple[int, ...] = (1, 2, 5)) -> str:
     r"""For every matrix $A \ne 0$ of any shape, by its singular value decomposition.
 
-    Rotations on either side do not change either norm, so that $\|A\|_F^2$ is the sum of all $\sigma_i^2$ and $\|A\|_2$
+    Rotations on either side do not change either norm, so $\|A\|_F^2$ is the sum of all $\sigma_i^2$ and $\|A\|_2$
     is $\sigma_1$; those past the rank n are 0. As $\sigma_1$ is the largest of the n, their squares add up to at least
     $\sigma_1^2$ and at most $n\sigma_1^2$: $1 \le \mathrm{srank}(A) \le n$. Of A = 0 there is none.
     """
@@ -48,7 +48,7 @@ def def_srank(power: int = 2, n_shift: int = 0, sizes: tuple[int, ...] = (1, 2, 
         require(sympy.simplify(squared / sigma[0] ** 2 - by_values) == 0, f"both forms at rank {n}")
     s, so_far = sympy.symbols("s so_far", positive=True)
     step = sympy.expand((so_far + s**2) - (so_far + s**power)) == 0
-    require(step, "one more singular value, whatever the sum so far: an induction over the rank")
+    require(step, "one more singular value, for any sum so far: an induction over the rank")
     return "both norms in terms of the singular values, by induction over the rank; the first is largest"
 
 
@@ -124,8 +124,8 @@ def claim_srank_robust(
     spiked = stable_rank([(1 + delta * root, 1), (Fraction(1), R - 1)])
     require(upper**power == upper**2 and lower**power == lower**2, "the square of the quotient of the norms")
     require(spread == 1 + (R - 1) * epsilon**2, "the stable rank of the example")
-    require(spread > ((1 + epsilon) / (1 - epsilon)) ** 2, "a small spectral norm alone is not enough")
-    require(root**2 == R and R / spiked > ((1 + delta) / (1 - delta)) ** 2, "a small Frobenius norm alone neither")
+    require(spread > ((1 + epsilon) / (1 - epsilon)) ** 2, "a small spectral norm by itself is not enough")
+    require(root**2 == R and R / spiked > ((1 + delta) / (1 - delta)) ** 2, "nor is a small Frobenius norm by itself")
     return (
         "the triangle inequality in both norms, for every matrix and perturbation; for one norm alone, in fractions, A "
         "= e_1 e_1^T with E = epsilon (I - e_1 e_1^T), and A = I with E = delta root e_1 e_1^T in dimension R = root^2"

@@ -104,7 +104,7 @@ def assump_bulk(lean: Fraction = Fraction(1)) -> str:
     At $\lambda = 2n\cos t$, $k = ne^{it}$ solves $k + n^2/k = \lambda$, and the density of that measure is
     $\frac1\pi\mathrm{Im}\,k/|k - \theta|^2$ with $|k - \theta|^2 = n^2 + \theta^2 - \theta\lambda$, against $\mathrm{
     Im}\,k/(\pi n^2)$ of the semicircle. Mean and mean square are $\langle v, Hv\rangle$ and $|Hv|^2$ less the part of
-    the outlier. Across the spikes: a rotation that fixes them leaves the law of the noise as it is.
+    the outlier. Across the spikes: a rotation that fixes them does not change the law of the noise.
     """
     t = sympy.symbols("t", positive=True)
     k = n * (sympy.cos(t) + sympy.I * sympy.sin(t))

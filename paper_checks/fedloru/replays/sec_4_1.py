@@ -40,9 +40,9 @@ def of_one_client_more(scale: Fraction) -> None:
 def eq_agg(scale: Fraction = Fraction(1), clients: tuple[int, ...] = (1, 2, 3, 5)) -> str:
     r"""With weights of sum 1, $\sum_kw_k(A_k - A)(B_k - B) = \sum_kw_kA_kB_k - AB$ by linearity.
 
-    Below in products that do not commute; the last weight is what is missing to 1. For any number of clients by
+    Below, products do not commute, and the last weight is 1 minus the others. For any number of clients by
     induction: with $P = \sum_kw_kA_k$, $Q = \sum_kw_kB_k$ and $R = \sum_kw_kA_kB_k$ over the clients so far, s their
-    weights, $\sum_kw_k(A_k - M)(B_k - N) = R - PN - MQ + sMN$, to which one client more adds its own term.
+    weights, $\sum_kw_k(A_k - M)(B_k - N) = R - PN - MQ + sMN$, to which another client adds its own term.
     """
     of_one_client_more(scale)
     for number in positive_sizes(clients):
@@ -71,7 +71,7 @@ def eq_WT(
     r"""By induction over the rounds: W changes where $\tau$ divides t, and then by $\alpha A_tB_t$.
 
     Neither the local steps, nor the averages, nor a restart write to W. Between two accumulations the clients train $W
-    + \alpha AB$, so that $\alpha A_TB_T$ is left next to W unless $\tau$ divides T and the factors restart with $AB =
+    + \alpha AB$, so $\alpha A_TB_T$ remains to be added to W unless $\tau$ divides T and the factors restart with $AB =
     0$.
     """
     A, B = sympy.symbols("A B", commutative=False)
@@ -93,7 +93,7 @@ def eq_WT(
 def eq_WT_as_printed(values: Values) -> Violation:
     """W as a client holds it, adding alpha A B at multiples of tau, against W_0 plus the unscaled products.
 
-    The loss is (w - target)^2 / 2, with one step of both factors a round. Only the first cycle enters, so that no
+    The loss is (w - target)^2 / 2, with one step of both factors a round. Only the first cycle enters, so no
     restart matters.
     """
     W, A, B, target, alpha, rate = fractions(values, "W", "A", "B", "target", "alpha", "rate")

@@ -17,10 +17,10 @@ from paper_checks.stored_values import Values
 def claim_comm(half: Fraction = Fraction(1, 2), sides: Fraction = Fraction(1)) -> str:
     r"""A has mr entries and B has rn; $mn/(m+n)$ is at least half of the smaller side.
 
-    In a round each of the M clients receives A and B and sends its own. $r(m+n) < mn$ says $r < mn/(m+n)$. With
-    $n = m + e$, $e \ge 0$, and $r < \frac12m$: $r(m+n) < \frac12m(2m+e) \le m(m+e)$. For $e = 0$ and $r = \frac12m$
-    both counts are equal, so that no larger share than a half serves. At the end of a cycle A and B go to all K
-    clients, who add the product to their W.
+    In a round each of the M clients receives A and B and sends its own. $r(m+n) < mn$ says $r < mn/(m+n)$. With $n = m
+    + e$, $e \ge 0$, and $r < \frac12m$: $r(m+n) < \frac12m(2m+e) \le m(m+e)$. For $e = 0$ and $r = \frac12m$ both
+    counts are equal, so no share above a half works. At the end of a cycle A and B go to all K clients, who add the
+    product to their W.
     """
     wide = m + e
     require(sympy.expand(m * r + r * n - sides * r * (m + n)) == 0, "entries of A and B")
@@ -34,9 +34,9 @@ def claim_comm(half: Fraction = Fraction(1, 2), sides: Fraction = Fraction(1)) -
 def claim_comm_both(half: Fraction = Fraction(1, 2), sides: Fraction = Fraction(1)) -> str:
     r"""$mn/(m+n)$ is at least half of the smaller side.
 
-    A has mr entries and B has rn, so that a client sends $r(m+n)$ numbers for mn. That is less for $r < mn/(m+n)$. With
-    $n = m + e$, $e \ge 0$, and $r < \frac12m$: $r(m+n) < \frac12m(2m+e) \le m(m+e)$. For $e = 0$ and $r = \frac12m$
-    both counts are equal, so that no larger share than a half serves.
+    A has mr entries and B has rn, so a client sends $r(m+n)$ numbers for mn. That is less for $r < mn/(m+n)$. With $n =
+    m + e$, $e \ge 0$, and $r < \frac12m$: $r(m+n) < \frac12m(2m+e) \le m(m+e)$. For $e = 0$ and $r = \frac12m$ both
+    counts are equal, so no share above a half works.
     """
     return str(claim_comm.evaluate(half, sides))
 
@@ -117,13 +117,13 @@ def claim_rank_growth(per: Fraction = Fraction(1), fewer: int = 0, sizes: Sequen
     clients have $\frac12\|W - C\|_F^2$ with ones on the diagonal of C, $W_0 = 0$,
     $\alpha = 1$; A starts each cycle at the unit vectors of the next r places of the diagonal, in a circle, B at 0.
     Then the places do not see each other: one has $a' = a + \eta xb$, $b' = b + \eta xa$, where $x$ is what it lacks,
-    from a = 1, b = 0. ab grows by $\eta x(a^2+b^2) + \eta^2x^2ab$, and $a^2 - b^2 \le 1$ stays, so that while
+    from a = 1, b = 0. ab grows by $\eta x(a^2+b^2) + \eta^2x^2ab$, and $a^2 - b^2 \le 1$ stays, so while
     $ab \le 1$, $a^2 + b^2 \le \sqrt5$. With $\eta = \frac13$ a step adds less than x, and x stays positive: each place
     that had its turn is positive from then on.
 
-    The set is one of coefficients: losses that few data determine may lie in it for all data. A gradient of
-    $\frac12|Wx - y|^2$ has multiples of x as its rows, and so have then B, from B = 0, the averages, and $W_T - W_0$:
-    with S samples x in all clients together the rank is at most S.
+    The exceptional set consists of coefficients; losses that few data determine may lie in it for all data. A gradient
+    of $\frac12|Wx - y|^2$ has multiples of x as its rows, and so have then B, from B = 0, the averages, and $W_T -
+    W_0$: with S samples x in all clients together the rank is at most S.
 
     Where A is kept and a cycle is one step, B = 0 makes the gradient in A vanish: A never changes, every $AB$ has its
     columns in the span of A, and the rank is at most r; the example with A of the first r places has r.
@@ -210,9 +210,9 @@ def claim_noextra(
     formed_too = whole + products((m, r, n), (m, n, r), (r, m, n))
     merging_count(merging)
     require(whole == 6 * m * n * b, "W trained")
-    require(sympy.expand(through + factors - (kept * m * n + beside * r * (m + n)) * b) == 0, "factors beside W")
+    require(sympy.expand(through + factors - (kept * m * n + beside * r * (m + n)) * b) == 0, "factors next to W")
     require(sympy.expand(formed_too - 6 * m * n * b - formed * m * n * r) == 0, "W + AB formed")
-    require(sympy.expand(factors - alone * r * (m + n) * b) == 0, "factors alone")
+    require(sympy.expand(factors - alone * r * (m + n) * b) == 0, "factors only")
     return "the products of a step forward and backward, added up for all sizes"
 
 
@@ -222,7 +222,7 @@ def claim_noextra_without_compression(merging: Fraction = Fraction(2)) -> str:
 
     The server sends A and B; the clients take their local steps and send theirs; the server averages both, entry by
     entry. Where $\tau$ divides t, $\alpha A_tB_t$ is formed, with 2mnr operations, and added to W. No other line
-    exists, so that nothing is factorised or truncated.
+    exists, so nothing is factorised or truncated.
     """
     merging_count(merging)
     return "the lines of the listing; the product at the end of a cycle"

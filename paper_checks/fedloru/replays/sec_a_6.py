@@ -27,7 +27,7 @@ def a_6_limitation(
     Quadratic losses in the plane with the curvatures 4 and 1: of the one client along the axes, with the minimiser (2,
     3), of the other along $(\frac45, \frac35)$ and $(-\frac35, \frac45)$, with the minimiser (-3, 1). Gradient descent
     starts at 0, with the step 1/8, in the span of the first r eigenvectors; $C_r$ is the cosine between the clients'
-    updates. For r = 1 these lie along the first eigenvectors and point to either side, so that $C_1 = -\frac45$ after
+    updates. For r = 1 these lie along the first eigenvectors and point to either side, so $C_1 = -\frac45$ after
     any number of steps. $C_2$ is -0.998 after one step, which is less, and -0.532 after ten, which is more.
     """
     frames = (((Fraction(1), Fraction(0)), (Fraction(0), Fraction(1))), (turned, (-turned[1], turned[0])))

@@ -55,9 +55,9 @@ def one_step_more(begins: int) -> None:
 def eq_59_60(begins: int = 0, steps: tuple[int, ...] = (1, 2, 5)) -> str:
     r"""The sum of E steps, each along the gradient at its start.
 
-    Step i is $A_{i+1} - A_i = -\eta\nabla_i$ for i = 0..E-1, so that $A_E - A_0 = -\eta\sum_{i=0}^{E-1}\nabla_i$, which
-    is $-\eta E$ times the mean of these gradients; by induction over E, since one step more adds the same gradient on
-    both sides. The sum from i = 1 on, as printed, has one gradient that no step takes.
+    Step i is $A_{i+1} - A_i = -\eta\nabla_i$ for i = 0..E-1, so $A_E - A_0 = -\eta\sum_{i=0}^{E-1}\nabla_i$, which is
+    $-\eta E$ times the mean of these gradients; by induction over E, since one step more adds the same gradient on both
+    sides. The printed sum, from i = 1 on, contains a gradient that no step uses.
     """
     one_step_more(begins)
     for number in positive_sizes(steps):
@@ -122,7 +122,7 @@ def eq_61_62(begins: int = 0, total: Fraction = Fraction(1), clients: tuple[int,
 
 @proof("fedloru-v2/claim-reinit")
 def claim_reinit(accumulated: Fraction = Fraction(1)) -> str:
-    r"""The models are the same matrix, so that every function of the model is the same.
+    r"""The models are the same matrix, so every function of the model is the same.
 
     $W_{t+1} + \bar A\bar B = W_t + AB + 0$, by $W_{t+1} = W_t + AB$ and $\bar A\bar B = 0$; likewise with
     $\alpha AB$. Without $\bar A\bar B = 0$ the models differ by it: the loss $\|X - W_{t+1}\|_F^2$ is 0 at one and

@@ -35,7 +35,7 @@ def txt_scal(values: Values) -> Violation:
     assumes = assuming(
         Hypothesis("fewer clients, against more", fewer, "<", more),
         Hypothesis("accuracies of FedAvg", len(fedavg), "=", 2),
-        Hypothesis("accuracies beside them", len(ours), "=", 2),
+        Hypothesis("accuracies next to them", len(ours), "=", 2),
         Hypothesis("least accuracy", min(accuracies), ">", half),
         Hypothesis("largest accuracy", max(accuracies), "<=", 100),
     )

@@ -1,4 +1,4 @@
-"""Theorem 3.2: the stable ranks of a client's and the global Hessian, and how they grow apart.
+"""Theorem 3.2: the stable ranks of a client's Hessian and of the global one, and how their difference grows.
 
 Setting: `shared.stable_rank_limits`.
 """
@@ -116,7 +116,7 @@ def infinite_bounds(values: Values) -> Violation:
     r"""Evaluate the reciprocal of the right side of (4) at both sample sizes, with $1/B_N = 0$ by eq. (29).
 
     The right side is at least $B_N$ times what one index adds, $4(m^2 - n^2)(\theta_0^2 - m^2n^2/\theta_0^2)$ over a
-    square with $m = \sigma s_M$, $n = \sigma s_N$: positive at either size, so that both right sides are infinite.
+    square with $m = \sigma s_M$, $n = \sigma s_N$: positive at either size, so both right sides are infinite.
     """
     theta_0, sigma, s_M, s_larger, s_N = fractions(values, "theta_0", "sigma", "s_M", "s_larger", "s_N")
     assumes = assuming(*two_sizes(sigma, theta_0, s_M, s_larger, s_N))

@@ -24,7 +24,7 @@ def two_sizes(sigma: Fraction, theta_0: Fraction, s_M: Fraction, s_larger: Fract
 def claim_Fj_mono(values: Values) -> Violation:
     r"""Evaluate the sum at M and at a larger sample size; the paper says it is positive and increases with the size.
 
-    All spikes of the witness lie beyond the threshold of N, so that either definition of the index set holds them all.
+    All spikes of the witness lie beyond the threshold of N, so either definition of the index set holds them all.
     """
     spikes = [Fraction(text) for text in values["spikes"]]
     sigma, s_M, s_N, position = fractions(values, "sigma", "s_M", "s_N", "position")

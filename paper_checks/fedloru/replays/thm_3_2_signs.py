@@ -15,7 +15,7 @@ def eq_40(certificate: Values) -> str:
     Both sides of eq. (40) carry $\sigma^2(s_M^2 - s_N^2)|\theta_0/\theta_j - \theta_j/\theta_0|/(g_M^2g_N^2) \ge 0$;
     what is left is $g_M(\theta_j)g_N(\theta_0) + g_N(\theta_j)g_M(\theta_0) \ge 8\sigma^2s_Ms_N$ for positive spikes
     (g is odd, so signs drop out). It holds since $a + b^2/a \ge 2b$: $g_M \ge 2\sigma s_M$ and $g_N \ge 2\sigma s_N$ at
-    every spike, so that each product is at least $4\sigma^2s_Ms_N$. The certificate writes the difference as a sum of
+    every spike, so each product is at least $4\sigma^2s_Ms_N$. The certificate writes the difference as a sum of
     terms that are products of positive quantities and squares.
     """
     t0, tj, m, n = sympy.symbols("t0 tj m n", positive=True)  # |theta_0|, |theta_j|, sigma s_M, sigma s_N

@@ -77,7 +77,7 @@ def thm_3_3(noise: Fraction = Fraction(1)) -> str:
     variance on the diagonal: for the reflection Q that swaps $v_1$ and $v_2$, $-Q\epsilon Q$ has the law of
     $\epsilon$, and, without further spikes, $-QHQ$ the law of H, with both eigenvectors exchanged. (Further spikes move
     both eigenvalues by $O(1/R)$, less than their fluctuations, which have the order $R^{-1/2}$; so 1/2 is the limit.)
-    Both clients keep the same one with probability 1/2, so that
+    Both clients keep the same one with probability 1/2, so
     $E[C_1] \to \phi^2/2$, and $E[C_2] \to \phi^2$. With $u_1$ at $g_N^{-1}(\theta_1)$ for both clients they keep the
     same one.
     """

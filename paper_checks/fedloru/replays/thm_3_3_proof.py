@@ -66,7 +66,7 @@ def eq_52_53_as_printed(values: Values) -> Violation:
 def eq_52_53(power: Fraction = Fraction(2), cross: Fraction = Fraction(0)) -> str:
     r"""Any slopes $a_i$, $a_j'$ of bounded mean square, however they depend on their own client.
 
-    The numerator is $\sum_{i,j}a_ia_j'\langle u_i, u_j'\rangle$, which (52) sorts. Clients are independent, so that
+    The numerator is $\sum_{i,j}a_ia_j'\langle u_i, u_j'\rangle$, which (52) sorts. Clients are independent, so
     $a_ia_j'$ has a bounded mean square, and $E[a_ia_j'] = \alpha_i\alpha_j$. The inner product is at most 1 and tends
     to $\phi_i^21\{i = j\}$ in probability, and so in the mean square; by the inequality of Cauchy and Schwarz
     $E[a_ia_j'\langle u_i, u_j'\rangle] - \alpha_i\alpha_j\phi_i^21\{i = j\} \to 0$.
@@ -97,7 +97,7 @@ def eq_55(power: int = 2, factor: Fraction = Fraction(1), noise: Fraction = Frac
     distinct $\theta_i$ share a magnitude. At $\theta_1 = -\theta_2$ the proof of Theorem 3.3 gives the limits of
     $E[C_{N,1}]$ and $E[C_{N,2}]$, for either way to label the eigenvectors. Where clients order their own eigenvalues
     and $\theta_1$'s is first with probability p, two independent ones keep the same eigenvector with probability
-    $p^2 + (1 - p)^2$, so that $E[C_{N,1} - C_{N,2}] \to (p^2 + (1 - p)^2 - 1)\phi_1^2 = -2p(1 - p)\phi_1^2$.
+    $p^2 + (1 - p)^2$, so $E[C_{N,1} - C_{N,2}] \to (p^2 + (1 - p)^2 - 1)\phi_1^2 = -2p(1 - p)\phi_1^2$.
     """
     P, A, a, p = sympy.symbols("P A a p", positive=True)
     alpha = sympy.Symbol("alpha", positive=True)

@@ -50,7 +50,7 @@ def raw_weights(z: Fraction, eta: Fraction) -> tuple[Fraction, Fraction, Fractio
 def factors_that_go_on() -> Fraction:
     """One client from the minimum of w^2/2, an accumulation every round after which A = B = 1 stay: two rounds.
 
-    w = W + AB is 0 at first, so that nothing moves, and AB = 1 after the accumulation, for every step size.
+    w = W + AB is 0 at first, so nothing moves, and AB = 1 after the accumulation, for every step size.
     """
     W, A, B, total = Fraction(-1), Fraction(1), Fraction(1), Fraction(0)
     for _ in range(2):
@@ -74,19 +74,19 @@ def thm_4_2(
     at most $\eta^2E^2G^3C_AC_B$, by Cauchy and Schwarz, and, by the triangle inequality,
     $\frac L2\eta^2E^2G^2(C_A^2+C_B^2)^2$: together $\eta^2E^2G^2Q$ with $Q = GC_AC_B + \frac12L(C_A^2+C_B^2)^2$. The
     linear part is $\langle\nabla_A, u\rangle + \langle\nabla_B, v\rangle$. First bound:
-    $\|\nabla_A\| \le GC_B$ and $\|\nabla_B\| \le GC_A$ times the drift, and $C_Bd_A + C_Ad_B = 2Q$, so that its mean is
+    $\|\nabla_A\| \le GC_B$ and $\|\nabla_B\| \le GC_A$ times the drift, and $C_Bd_A + C_Ad_B = 2Q$, so its mean is
     at most $-\eta E(\|\nabla_A\|^2 + \|\nabla_B\|^2) + \eta^2E(E-1)G^2Q$; in all $E + E - 1 = 2E-1$. Second bound:
     $-\langle x, x+y\rangle \le -\frac34|x|^2 + |y|^2$ instead. Then the sum over the rounds, $f \ge f^\star$, and
     division by $\eta ET$. For $E \ge 2$ the second has the smaller factor before $\eta$, $\frac43E < 2E-1$, and the
     larger one before $\Delta_0$.
 
     No smaller factor than 2E-1: E steps of gradient descent in the pair (A, B), with gradient g and Hessian H of $f(W +
-    AB)$ in it, have $f_+ = f - \eta E|g|^2 + \frac12\eta^2E(2E-1)g^THg + O(\eta^3)$, so that at T = 1 the factor c in
+    AB)$ in it, have $f_+ = f - \eta E|g|^2 + \frac12\eta^2E(2E-1)g^THg + O(\eta^3)$, so at T = 1 the factor c in
     $|g|^2 \le (f - f_+)/(\eta E) + cG^2Q\eta$ must have $cG^2Q \ge \frac12(2E-1)g^THg$ as $\eta \to 0$. One weight on
     $\frac12Lw^2$ up to the start $w = AB$, and linear beyond, has $g^THg = 2G^2Q$ there, with $G = LC_AC_B$.
 
     No smaller factor than 4/3 before $G^2Q\eta$ for E = 1 next to $\frac43\Delta_0$: take one weight at the bottom of
-    $\frac12Lx^2$ and samples with the slopes g more and g less, so that G is nearly g. The gradient is 0 and the loss
+    $\frac12Lx^2$ and samples with the slopes g more and g less, so G is nearly g. The gradient is 0 and the loss
     grows by $\frac12L\eta^2g^2(C_A^2+C_B^2)^2$ but for higher orders, which the factor c has to make up for: $c\,G^2Q
     \ge \frac43\cdot\frac12Lg^2(C_A^2+C_B^2)^2$, and $Q \to \frac12L(C_A^2+C_B^2)^2$ for small g.
     """
@@ -120,7 +120,7 @@ def thm_4_2(
     require(sympy.expand(needed - (first_factor * Q).subs(G, 0)) == 0, "the first constant for small slopes")
     require(z > 0 and step_size > 0, "a loss and a step size")
     require(left > max(bounds), "raw weights break both bounds")
-    require(factors_that_go_on() == 1, "factors that go on, from the minimum")
+    require(factors_that_go_on() == 1, "factors that are kept, from the minimum")
     return (
         r"smoothness along $A_+B_+ - AB$ in three parts, the drift of the local steps, all constants as polynomials "
         r"without negative coefficients; $2E-1$ and the first constant are attained by one weight; weights that "
@@ -138,7 +138,7 @@ def thm_4_2_rate(start: Fraction = Fraction(1), power: Fraction = Fraction(1, 2)
 
     No larger power for all losses with the same constants: take one weight, E = 1 and a restart at A = 1, B = 0 after
     each round, and a loss that falls with slope s over a length $d = \eta sT$ and then levels with curvature L. A round
-    moves the weight by $\eta s$, so that the gradient in B is s in all T rounds. With $s^2 = \delta/(\eta T)$ the loss
+    moves the weight by $\eta s$, so the gradient in B is s in all T rounds. With $s^2 = \delta/(\eta T)$ the loss
     falls by $sd = \delta$ and $s^2/(2L)$, and the least is $s^2 = (\delta/\eta_0)T^{-1/2}$.
     """
     above, eta_0, T = sympy.symbols("Delta_0 eta_0 T", positive=True)
@@ -158,7 +158,7 @@ def thm_4_2_rate_as_printed(values: Values) -> Violation:
     """Evaluate the square of the mean gradient, least over all rounds, against the corrected bound at eta_0 / sqrt(T).
 
     One client a round, uniformly; it moves A by 0 and B by -eta A (w - target), the printed weight multiplies both, and
-    their product is added to w. The start has sum p^2 (w - target) = 0, so that the mean of w stays where it is for
+    their product is added to w. The start has sum p^2 (w - target) = 0, so the mean of w stays where it is for
     every T and eta, which no bound of order T^(-1/2) allows.
     """
     shares, targets = ([Fraction(text) for text in values[name].split()] for name in ("shares", "targets"))
@@ -206,10 +206,10 @@ def factors_that_go_on_as_read(values: Values) -> Violation:
     r"""The loss is chosen for T: its slope is 1 and -1 by turns at the starts of the rounds, and linear in between.
 
     A round multiplies both factors by $1 - \eta s$, where s is the slope, and moves the model from
-    $W + A^2$ to $W + 2A_+^2$, so that the starts are $2A_+^2 - A^2$ apart. Two rounds multiply $A^2$ by
+    $W + A^2$ to $W + 2A_+^2$, so the starts are $2A_+^2 - A^2$ apart. Two rounds multiply $A^2$ by
     $(1 - \eta^2)^2$, and $(1 - \eta^2)^T \ge 1 - \eta_0^2$. So for this and every larger T $A^2$ lies between
     $(1 - \eta)^2(1 - \eta_0^2)$ and 1, starts are at least $(1 - \eta_0^2)(2(1 - \eta)^2 - 1)$ and at most 2 apart.
-    Beyond them the slope goes to 0 over a length of 1, so that the least value is below that at the start by a triangle
+    Beyond them the slope goes to 0 over a length of 1, so the least value is below that at the start by a triangle
     of height 1 over half of a gap, or over an end, at most.
     """
     eta_0, T = Fraction(values["eta_0"]), followed(values, "rounds", 144)
@@ -296,5 +296,5 @@ def claim_alpha_ext_as_printed(values: Values) -> Violation:
         assumes=assumes,
         reads="one weight w = W + alpha AB with loss L w^2/2 up to |w| = zone, linear beyond, E = steps = 1, T = "
         "rounds, sigma^2 = share G^2; mean squared gradient in the factors, against (9) with alpha^2 L, |alpha| G and "
-        "alpha sigma in the place of L, G and sigma",
+        "alpha sigma instead of L, G and sigma",
     )

@@ -205,7 +205,7 @@ def eq_76(kept: Fraction = Fraction(3, 4), first: Fraction = Fraction(1), quarte
     r"""(75) with $\|u\| \le \eta EGC_B$, $\|v\| \le \eta EGC_A$ and the drifts of the corrected Lemma B.8.
 
     No smaller factor than 1 before $\eta^2G^2E^2$: take one weight, one step, and samples $h(w) \pm gw$ with h a
-    parabola of curvature L about w = AB up to a slope that is small compared with g, so that $G \approx g$. The
+    parabola of curvature L about w = AB up to a slope that is small compared with g, so $G \approx g$. The
     gradient is 0, and the loss grows by $\frac12L\eta^2g^2(A^2+B^2)^2$ but for higher orders of $\eta$. With $L =
     1/B^2$, $A = sB$ and $g = s^2$ its quotient by $\eta^2G^2$ times the brace tends to 1 as $s \to 0$.
     """
@@ -242,8 +242,8 @@ def eq_77_K(first: Fraction = Fraction(8, 3), second: Fraction = Fraction(16, 3)
     r"""The last terms of (76) times $4/(3\eta E)$, with the largest step size $\bar\eta = \eta + h$ in D.
 
     (76) moved to the other side and multiplied by $4/(3\eta E)$ is (77): $2\eta^2(\sigma^2+G^2)E^2$ times the brace
-    becomes $K_1\eta$ and $4\eta^3ED(C_A^2+C_B^2)$ becomes $\frac{16}3D(C_A^2+C_B^2)\eta^2$. D grows with the step, so
-    that D at $\bar\eta \ge \eta$ serves for all steps up to $\bar\eta$.
+    becomes $K_1\eta$ and $4\eta^3ED(C_A^2+C_B^2)$ becomes $\frac{16}3D(C_A^2+C_B^2)\eta^2$. D grows with the step size,
+    so D at $\bar\eta \ge \eta$ is valid for all step sizes up to $\bar\eta$.
     """
     s2 = sympy.Symbol("s2", positive=True)  # sigma^2 + G^2
     brace = (L * b**2 + L**2 * a**2 * b**2 + G**2) / 2 + (1 + L * a**2 / 2) * a**2

@@ -35,9 +35,9 @@ def v1_lem_A_2_as_printed(values: Values) -> Violation:
 
     The distance of spectral measures concentrates: $W_1(\hat\mu_X, \hat\mu_Y) \le N^{-1/2}\|X - Y\|_F$ (Hoffman and
     Wielandt), each entry off the diagonal counts twice in the norm, and entries have standard deviations of at most
-    $\sqrt{(1 + |\rho|)/N}$, so that $W_1(\hat\mu_X, \mu_X)$ has the Lipschitz constant $\sqrt{2(1 + |\rho|)}/N$ in
+    $\sqrt{(1 + |\rho|)/N}$, so $W_1(\hat\mu_X, \mu_X)$ has the Lipschitz constant $\sqrt{2(1 + |\rho|)}/N$ in
     standard Gaussian numbers and exceeds its mean by t with a probability of at most $e^{-t^2N^2/(4(1 + |\rho|))}$.
-    The mean tends to 0: where it is below $\delta/2$, that is for large N, $P(W_1 > \delta) \le
+    The mean tends to 0: where it is below $\delta/2$, which is the case for large N, $P(W_1 > \delta) \le
     e^{-N^2\delta^2/(16(1 + |\rho|))}$, so $\tau = 2$.
 
     Integration by parts in the first factor gives the limits of the rows, $m_n(x) = x\,m_{n-1}(x) +
@@ -67,7 +67,7 @@ def v1_lem_A_2_as_printed(values: Values) -> Violation:
 def invariance() -> None:
     r"""$E[\hat g\,XG] = E[\hat x\,G] + \frac1RE[GXG - XG^2]$ with $\hat x = \frac1R\mathrm{tr}(XG)$, if X is invariant.
 
-    Rotating X by $e^{tL}$, L antisymmetric, leaves $E[G]$ as it is, so that $E[G(LX - XL)G] = 0$. For $L = e_ae_b^T -
+    Rotating X by $e^{tL}$, L antisymmetric, leaves $E[G]$ as it is, so $E[G(LX - XL)G] = 0$. For $L = e_ae_b^T -
     e_be_a^T$ this is summed over a, at the row a: a sum of four products, since G and X are symmetric.
     """
     size, b, column = 3, 0, 1
@@ -95,7 +95,7 @@ def v1_lem_A_2(weight: Fraction = Fraction(1)) -> str:
     Milman). So $g\,E[XG] = x\,E[G] + o(1)$ in the operator norm, $g = E\hat g$, $x = E\hat x$. By $(z - D)G = I + XG$,
     $(z - x/g - D)E[G] = I + o(1)$ where v is large, since $zg \to 1$ and x/g stays bounded as v grows: $g = g_D(w_D) +
     o(1)$ with $w_D = z - x/g$. Seen from the eigenvectors of X it is D that is rotated, so $g = g_X(w_X) + o(1)$ with
-    $w_X = z - d/g$, $d = E\frac1R\mathrm{tr}(DG)$. $x + d = zg - 1$, so that $w_D + w_X = z + 1/g$, and with $w =
+    $w_X = z - d/g$, $d = E\frac1R\mathrm{tr}(DG)$. $x + d = zg - 1$, so $w_D + w_X = z + 1/g$, and with $w =
     R(g) + 1/g$ the R-transforms add up, for all large v and by analytic continuation for all z.
 
     If the rank of D stays bounded, the distribution functions of $X + D$ and X differ by at most that rank over R.

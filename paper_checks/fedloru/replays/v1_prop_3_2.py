@@ -62,7 +62,7 @@ def branches(coefficient: Fraction, edge: Fraction, threshold: Fraction) -> None
     r"""Spikes with $1/\theta < g_{\mu_N}(U_N^+)$ go to $\theta + sR(s/\theta)$, the other positive ones to $U_N$.
 
     The determinant tends to $\prod_j(1 - \theta_jg_{\mu_N}(z))$ off the support, by (I) and (E). Beyond $U_N$ the
-    transform falls continuously from $g_{\mu_N}(U_N^+)$ to 0, so that $g_{\mu_N}(z) = 1/\theta$ has one solution if
+    transform falls continuously from $g_{\mu_N}(U_N^+)$ to 0, so $g_{\mu_N}(z) = 1/\theta$ has one solution if
     that is larger than $1/\theta$, and none else; $z = R_{\mu_N}(1/\theta) + \theta$ by the definition of R, and
     $R_{\mu_N}(w) = sR(sw)$. It grows with $\theta$. A further $\lambda_i$, $i \le p$, is at least
     $\lambda_{i+q}(\epsilon_N) \to U_N$ (Weyl), and a fixed $i > p$ lies between two eigenvalues of the noise that tend
@@ -85,7 +85,7 @@ def v1_prop_3_2(
 ) -> str:
     r"""Both branches, and fixed indices past the outliers, as in the part on branches.
 
-    Where the density vanishes like a square root at the edge, g has an infinite slope there, so that its inverse
+    Where the density vanishes like a square root at the edge, g has an infinite slope there, so its inverse
     $R_{\mu_N}(w) + 1/w$ has a critical point, with the value $U_N$, at the threshold, and exceeds $U_N$ on both sides
     of it. A density that vanishes faster gives g a finite slope at the edge, and no such point.
     """
@@ -198,7 +198,7 @@ def v1_eq_29_32(
 
     Inverse. Beyond the upper end of the support $k = 1/g$ grows continuously from $1/g(U^+)$ to infinity, since g falls
     to 0. For $\theta > 1/g(U^+)$ there is one z with $k(z) = \theta$, and $z = R(1/\theta) + \theta$ by the definition
-    of R; mirrored below. All values of k off the support are then beyond these two thresholds, so that no $\theta$
+    of R; mirrored below. All values of k off the support are then beyond these two thresholds, so no $\theta$
     between them is one. For the semicircle the threshold is $\sigma s$: $\theta - \sigma^2s^2/\theta$ is the positive
     root of $z^2 - 4\sigma^2s^2$ if and only if $\theta > \sigma s$.
     """

@@ -185,7 +185,7 @@ def fj2(pair_sign: int = 1) -> str:
     $(k - 1) + (n - k) = n - 1$. The places k and $n - k + 1$ carry the same $C_kC_{n-k+1}$, and the sum of their
     braces, with $d = n - 2k + 1 > 0$, is $(s_Ns_M)^{k-1}(s_M^d - s_N^d)\,(\theta_j\theta_1)^{1-k}(\theta_1^{-d} -
     \theta_j^{-d}) < 0$; the brace of a middle place ($d = 0$) vanishes. Hence $T(n) \le 0$ where no cumulant is
-    negative, and $T(1) = 0$. The semicircle has the one cumulant $C_2$, so that only $k = n - k + 1 = 2$ contributes,
+    negative, and $T(1) = 0$. The semicircle has the one cumulant $C_2$, so only $k = n - k + 1 = 2$ contributes,
     a middle place. Within the radius of convergence of R, for non-negative cumulants at every outlier (as for
     $F_{j,1}$), the series converge absolutely, and so does their Cauchy product. For
     $R(w) = w/(1 + w)$, with $ab = cd$ for the arguments of both products, $F_{j,2} = ab\,\frac{c + d - a - b}{(1 + a)(1

@@ -46,8 +46,8 @@ def measure_bulk_slopes(context: Context) -> dict[str, Ladder]:
     mutants=[{"by_index": 0.2}, {"by_client": 0.2}, {"beta": 0.2}],
     uses=("fedloru-v2/assump-bulk",),
     kind="assumption",
-    because=r"That the limit $\beta$ is not 0 is not said: (58) is positive only then, and in the model of Section 3.1 "
-    "it is 0.",
+    because=r"(58) is positive only if the limit $\beta$ is not 0, which the paper does not say. In Section 3.1's "
+    "model it is 0.",
     expect=("holds", "proof"),
     intended=Intended(
         "by itself",
@@ -67,5 +67,5 @@ def assump_A_5(along: dict[str, Ladder], beta: float = 0.0, by_index: float = 0.
         predict(beta, by_index, by_client),
         resolution=0.05,
         scope="gradients with a common part and own errors of mean square 1 in every direction; eigenvectors that are "
-        "not oriented by the gradient itself, so that the common value is 0 (a strict sign in (58) asks for another)",
+        "not oriented by the gradient itself, so the common value is 0 (a strict sign in (58) requires another)",
     )

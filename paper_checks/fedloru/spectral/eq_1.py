@@ -98,13 +98,13 @@ def measure_covariances(context: Context) -> tuple[dict[tuple[int, int], Covaria
         Reading(
             "one matrix X",
             r"The same covariances, and $\epsilon_M = \frac{s_M}{s_N}\epsilon_N$ for $D_M$ drawn from $D_N$ without "
-            r"replacement, so that $\mathrm{Cov}(\epsilon_M, \epsilon_N) = V/\sqrt{MN}$.",
+            r"replacement, so $\mathrm{Cov}(\epsilon_M, \epsilon_N) = V/\sqrt{MN}$.",
             {"proportional": True},
-            "$X^R$ is printed without N or M, and only the factor $s_N$ tells the noises apart.",
+            "The paper prints $X^R$ without N or M, so only the factor $s_N$ distinguishes the noises.",
         ),
     ),
     mutants=[{"power": 2}, {"power": 0}],
-    because=r"A sample drawn from the server's data shares them: $\mathrm{Cov}(\epsilon_M, \epsilon_N) = V/N$, not 0 "
+    because=r"The client's sample is part of the server's data, so $\mathrm{Cov}(\epsilon_M, \epsilon_N) = V/N$, not 0 "
     r"or $V/\sqrt{MN}$.",
     expect=("holds", "proof"),
     intended=Intended(

@@ -111,16 +111,16 @@ def estimate_stable_rank(case: Estimate, density: NDArray[np.float64], weights: 
         $\Delta \le h/2$ is the stable rank up to the relative error $Rh^2/\|H\|_F^2$ of a kernel of width h. With
         densities the estimate is about $\sqrt{2\pi}\,h/\Delta$ times the stable rank (a separate $\sigma_1$), since
         $p(\sigma_1)$ is the height of the kernel and no count: it depends on width and grid, and only comparisons at
-        the same width and grid mean something. The weights that pyHessian returns are no exact masses: each is the
+        the same width and grid mean something. The weights that pyHessian returns are not the exact masses: each is the
         squared overlap with a random unit vector. That of $\sigma_1$ has mean $1/R$ and, for an eigenvector with many
-        entries, scatters like $\chi_1^2/R$; since it is the denominator, the weights of many vectors must be averaged
-        before the quotient is taken.""",
+        entries, scatters like $\chi_1^2/R$; since it is the denominator, one must average the weights of many vectors
+        before taking the quotient.""",
         {"weights": "masses"},
         mutants=({"power": 1.0}, {"power": 2.5}, {"factor": 1.1}),
     ),
     uses=("fedloru-v2/def-srank",),
     kind="definition",
-    because=r"$p(\sigma_1)$ is the height of a kernel, not the mass of one eigenvalue: the estimate depends on kernel "
+    because=r"$p(\sigma_1)$ is a kernel's height, not the mass of one eigenvalue, so the estimate depends on kernel "
     "width and grid.",
     expect=("ambiguous", "proof"),
     intended=Intended(

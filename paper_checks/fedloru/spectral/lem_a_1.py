@@ -297,14 +297,14 @@ def measure_escaping(context: Context) -> list[Escaping]:
         r"""$\mu$ exists, is unique and $\mu_n \to \mu$ vaguely (test functions that vanish at infinity); weakly
         (bounded continuous test functions) if and only if $\mu(\mathbb{R}) = 1$. Mass can escape to infinity: for
         $\mu_n = \frac12(\delta_0+\delta_n)$, $g_{\mu_n}(z) \to g_\mu(z)$ with $\mu = \frac12\delta_0$. In the paper the
-        limits have mass 1, so that its use of the lemma is not affected.""",
+        limits have mass 1, so its use of the lemma is not affected.""",
         {"least_mass": 1.0, "converse": True},
         mutants=({"least_mass": 0.5}, {"least_mass": 1.5}, {"normalised": True}, {"sign": -1}),
         asks="neither",
     ),
     uses=("fedloru-v2/lem-A.1a",),
-    because=r"Mass can escape to infinity: for $\frac12(\delta_0 + \delta_n)$ the transforms converge to that of "
-    r"$\frac12\delta_0$.",
+    because=r"Mass can escape to infinity: for $\frac12(\delta_0 + \delta_n)$ the transforms converge to the transform "
+    r"of $\frac12\delta_0$.",
     best={"least_mass": Best(1.0, "proved: convergence is weak from mass 1 on, and for no smaller mass")},
     expect=("corrected", "proof"),
     intended=Intended(

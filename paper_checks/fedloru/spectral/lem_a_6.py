@@ -31,7 +31,7 @@ def outlier_overlaps(context: Context) -> Spectra:
         {"power": 1.0},
     ),
     correction=Form(
-        r"""$|\langle v_i, u_i^{(k)}\rangle| \to \phi_i$, so that $|\langle v_i, u_i^{(k)}\rangle|^2 \to \phi_i^2$: what
+        r"""$|\langle v_i, u_i^{(k)}\rangle| \to \phi_i$, so $|\langle v_i, u_i^{(k)}\rangle|^2 \to \phi_i^2$: what
         eq. (5) says and the proof of Lemma A.6 uses. For $|\theta_i| > \sigma s_N$ and noise for which (5) holds.""",
         {"power": 1.0},
         mutants=({"power": 1.5}, {"coefficient": 1.05}),
@@ -39,7 +39,7 @@ def outlier_overlaps(context: Context) -> Spectra:
     kind="definition",
     uses=("fedloru-v2/eq-5",),
     importance="detail",
-    because=r"Eq. (5) gives $\phi_i^2$ as the limit of the square of the overlap, not of the overlap.",
+    because=r"Eq. (5) gives $\phi_i^2$ as the limit of the squared overlap, not of the overlap.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -109,7 +109,7 @@ def inner_products(power: float, cross: float, agreement: float) -> Predictions:
     readings=(
         Reading(
             "the angle itself",
-            r"The angle between $v_i$ and $u_i^{(k)}$, in radians, tends to $\phi_i$, so that its cosine, the "
+            r"The angle between $v_i$ and $u_i^{(k)}$, in radians, tends to $\phi_i$, so its cosine, the "
             r"coefficient of $v_i$ in $u_i^{(k)}$, tends to $\cos(\phi_i)$ and $E\langle u_i^{(k_1)}, "
             r"u_i^{(k_2)}\rangle$ to $\cos^2(\phi_i)$; the other limits are 0.",
             why="The proof calls it the angle.",
@@ -130,7 +130,7 @@ def inner_products(power: float, cross: float, agreement: float) -> Predictions:
     hypotheses=(Dropped(r"$u_i^{(k)}$ oriented towards $v_i$ (eqs. 46 and 47)", {"agreement": 0}),),
     uses=("fedloru-v2/eq-5", "fedloru-v2/def-phi"),
     best={"power": Best(2.0, r"proved: the limit is $\phi_i^2$ for $i = j$, 0 else")},
-    because=r"Eq. (5) gives $\phi_i$ as the limit of the cosine, and (46) needs the cosine: the angle tends to "
+    because=r"Eq. (5) gives $\phi_i$ as the limit of the cosine, which (46) needs. The angle tends to "
     r"$\arccos(\phi_i)$.",
     expect=("holds", "proof"),
     intended=Intended(

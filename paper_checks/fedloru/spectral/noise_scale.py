@@ -147,14 +147,14 @@ def measure_growth(context: Context) -> dict[str, Ladder]:
             r"probability: $|\lambda_i(H_N)| \to \infty$ for every index at a fixed distance from either end, and so "
             "does the root mean square of all eigenvalues.",
             {"every": False},
-            "It is said to explain the scale of the noise, and outliers are compared with the edges. Appendix A calls "
-            "the noise a Wigner matrix.",
+            "The paper uses it to explain the scale of the noise, and compares outliers with the edges. Appendix A "
+            "calls the noise a Wigner matrix.",
             ({"exponent": 0.0}, {"exponent": 0.49}, {"exponent": 0.51}),
         ),
     ),
     uses=("fedloru-v2/prop-3.1",),
-    because=r"With Gaussian noise about $\sqrt R$ eigenvalues around the median stay bounded: the density at 0 is of "
-    r"order $\sqrt R$ only.",
+    because=r"With Gaussian noise about $\sqrt R$ eigenvalues near the median stay bounded: the density at 0 is only "
+    r"of order $\sqrt R$.",
     expect=("holds", "proof"),
     intended=Intended(
         "fixed index and mean square",

@@ -1,4 +1,4 @@
-"""Proposition 3.1: the outliers of a client's Hessian, and what noise they stand out of."""
+"""Proposition 3.1: the outliers of a client's Hessian, and the noise above which they lie."""
 
 from __future__ import annotations
 
@@ -213,8 +213,8 @@ def limiting_eigenvalue(
     vary=("coefficient", "edge"),
     uses=("fedloru-v2/eq-29", "fedloru-v2/eq-32", "fedloru-v2/lem-A.2"),
     importance="result",
-    because=r"$\theta + \sigma^2s_N^2/\theta > U_N$ also for $0 < \theta < \sigma s_N$, where the eigenvalue stays at "
-    "$U_N$.",
+    because=r"$\theta + \sigma^2s_N^2/\theta > U_N$ also holds for $0 < \theta < \sigma s_N$, but there the eigenvalue "
+    "stays at $U_N$.",
     hypotheses=(Dropped(r"$|\theta_i| > \sigma s_N$ where the outlier is claimed", {"rule": "printed"}),),
     expect=("corrected", "proof"),
     intended=Intended(
@@ -303,8 +303,9 @@ def measure_bulk(context: Context) -> Ordered:
         Reading(
             "every index in the range",
             r"For every $i = i(R)$ with $p < i \le R - q$, also one that grows with R, $\lambda_i(H_N)$ comes "
-            r"arbitrarily near to $\{L_N, U_N\}$ (R for the P of the print, which is defined nowhere).",
-            why="The range grows with R, convergence is said to be uniform, and Theorem 3.2 counts all these indices.",
+            r"arbitrarily near to $\{L_N, U_N\}$ (with R for the printed P, which the paper does not define).",
+            why="The range grows with R, the paper says that convergence is uniform, and Theorem 3.2 counts all these "
+            "indices.",
         ),
         Reading(
             "fixed index",
@@ -326,8 +327,8 @@ def measure_bulk(context: Context) -> Ordered:
     ),
     uses=("fedloru-v2/eq-29", "fedloru-v2/eq-21-25", "fedloru-v2/lem-A.2"),
     importance="result",
-    because=r"An index in proportion to R, $i = \lfloor cR\rfloor$ with $0 < c < 1$, has its limit inside the bulk; "
-    "the P of the print is R.",
+    because=r"An index in proportion to R, $i = \lfloor cR\rfloor$ with $0 < c < 1$, has its limit inside the bulk. P "
+    "means R.",
     hypotheses=(Dropped(r"$i(R)/R \to 0$ or 1", {"fixed_only": False}),),
     expect=("corrected", "proof"),
     intended=Intended(

@@ -67,7 +67,7 @@ FAR = 0.4
 def rare_probability(R: int) -> float:
     r"""Return the probability that $X_{ij} = \pm 3\sigma$ for some $i < j$.
 
-    The Rayleigh quotients of $(e_i \pm e_j)/\sqrt2$ are then $3\sigma$ above and below $(X_{ii} + X_{jj})/2$, so that
+    The Rayleigh quotients of $(e_i \pm e_j)/\sqrt2$ are then $3\sigma$ above and below $(X_{ii} + X_{jj})/2$, so
     $\lambda_1(X) \ge 3\sigma$ or $\lambda_R(X) \le -3\sigma$.
     """
     return float(-np.expm1(0.5 * R * (R - 1.0) * np.log1p(-rare_rate(R))))
@@ -118,7 +118,8 @@ def _edge_events(
             "from the limiting density",
             r"(26), (27) and what follows for independent entries of mean 0 and variance $\sigma^2/R$ whose limiting "
             r"spectral density is $\mu_N$.",
-            why="They are said to follow from the limiting density, and eq. (1) asks for no more of the entries.",
+            why="The paper says that they follow from the limiting density, and eq. (1) requires nothing else of the "
+            "entries.",
         ),
         Reading(
             "for Wigner matrices",
@@ -131,18 +132,18 @@ def _edge_events(
     ),
     correction=Form(
         r"""Eq. (26) follows from the limiting density; eq. (27) does not, it holds, with what follows, for entries
-        $R^{-1/2}$ times a fixed law of mean 0 and finite fourth moment (Bai and Yin; almost surely where one infinite
-        matrix has them all, else in probability). Independent entries from one law that is $\pm3\sigma$ with
-        probability $R^{-3/2}/9$ and else Gaussian have mean 0, variance $\sigma^2/R$ and the same limiting density,
-        since they differ from a Gaussian matrix in $O(\sqrt{R})$ entries, but $\max(\lambda_1, -\lambda_R) \ge 3\sigma
-        s_N$ with probability tending to 1.""",
+        $R^{-1/2}$ times a fixed law of mean 0 and finite fourth moment (Bai and Yin; almost surely if all matrices are
+        parts of one infinite matrix, otherwise in probability). Independent entries from one law that is $\pm3\sigma$
+        with probability $R^{-3/2}/9$ and else Gaussian have mean 0, variance $\sigma^2/R$ and the same limiting
+        density, since they differ from a Gaussian matrix in $O(\sqrt{R})$ entries, but $\max(\lambda_1, -\lambda_R) \ge
+        3\sigma s_N$ with probability tending to 1.""",
         {"converging": FIXED_LAWS},
         mutants=({"converging": ("rare",)}, {"edge": 2.5}, {"edge": 1.4}, {"share": 0.1}),
     ),
     vary=("edge",),
     uses=("fedloru-v2/prop-3.1-dist",),
-    because="The limiting density bounds single eigenvalues from one side only: a few large entries leave it as it is "
-    r"and move $\lambda_1$.",
+    because="The limiting density bounds single eigenvalues only from one side: a few large entries do not change it, "
+    r"but move $\lambda_1$.",
     best={"edge": Best(2.0, "proved: the semicircle of this variance ends there (Wigner; Bai and Yin)")},
     hypotheses=(
         Dropped(r"a law of the entries that does not change with R but for its scale", {"converging": tuple(LAWS)}),
@@ -198,7 +199,7 @@ def measure_fixed_indices(context: Context, dimensions: tuple[int, int] = (10**4
     ),
     uses=("fedloru-v2/eq-21-25", "fedloru-v2/eq-26-27"),
     importance="detail",
-    because=r"With the printed index the two lines give $U_N \le L_N$; the second is true of $\lambda_{R+1-i}$, as in "
+    because=r"With the printed index the two lines give $U_N \le L_N$. The second holds for $\lambda_{R+1-i}$, as in "
     "(26).",
     expect=("holds", "proof"),
     intended=Intended(
@@ -269,8 +270,8 @@ def far_probability(R: int, positive: int, negative: int) -> float:
             "from the limiting density",
             r"(29) for independent entries of mean 0 and variance $\sigma^2/R$ whose limiting spectral density is "
             r"$\mu_N$.",
-            why="It rests on (27), which is said to follow from the limiting density; eq. (1) asks for no more of the "
-            "entries.",
+            why="It depends on (27), which, the paper says, follows from the limiting density; eq. (1) requires "
+            "nothing else of the entries.",
         ),
         Reading(
             "for Wigner matrices",

@@ -133,8 +133,8 @@ def measure_planted(context: Context) -> Planted:
         {"outliers": False, "outlier_of": "H_true"},
     ),
     correction=Form(
-        r"""Eq. (30) holds where the noise has the semicircle as its limit law. For Gaussian noise, and in probability
-        for Wigner matrices as in prop-3.1-dist, the outliers of $H_N$ tend to the $k^{-1}(\theta_j)$ with $|\theta_j| >
+        r"""Eq. (30) holds if the semicircle is the limit law of the noise. For Gaussian noise, and in probability for
+        Wigner matrices as in prop-3.1-dist, the outliers of $H_N$ tend to the $k^{-1}(\theta_j)$ with $|\theta_j| >
         \sigma s_N$, the range of $k$ on $\mathbb{R}\setminus\mathrm{supp}(\mu_N)$. The other $\theta_j$ are outlier
         eigenvalues of $H_{\mathrm{true}}$ (whose limiting density is $\delta_0$) without any such $\lambda$, although
         $\theta_j + \sigma^2s_N^2/\theta_j$ lies outside of the support for $|\theta_j| \ne \sigma s_N$. In the sentence
@@ -151,8 +151,8 @@ def measure_planted(context: Context) -> Planted:
         ),
     ),
     uses=("fedloru-v2/lem-A.1a", "fedloru-v2/lem-A.2", "fedloru-v2/eq-32"),
-    because=r"Spikes $|\theta_j| < \sigma s_N$ give no outlier of $H_N$, as k takes no such value; its values are "
-    r"outliers of $H_{\mathrm{true}}$.",
+    because=r"Spikes $|\theta_j| < \sigma s_N$ do not give outliers of $H_N$, as k never takes these values. Its "
+    r"values are $H_{\mathrm{true}}$'s.",
     best={
         "coefficient": Best(1.0, "proved: the outlier is where k is the spike"),
         "strength": Best(1.0, "proved: k belongs to noise of this variance"),
@@ -392,7 +392,7 @@ def _inverse_of_k(beyond: float, coefficient: float) -> tuple[Fact, ...]:
             "the outliers",
             r"(32), with its parenthesis closed, for the outliers of $H_N$, $\theta = k(\lambda)$ with $\lambda$ off "
             r"the support: for $|\theta| > \sigma s_N$, which are all values that k takes there. For $|\theta| < "
-            r"\sigma s_N$ the right side is off the support too, but $k(\theta + \sigma^2s_N^2/\theta) = "
+            r"\sigma s_N$ the right side is also off the support, but $k(\theta + \sigma^2s_N^2/\theta) = "
             r"\sigma^2s_N^2/\theta$.",
             {"beyond": 1.0},
             "(35), which follows from (32), is called an expression for the outliers of $H_N$.",

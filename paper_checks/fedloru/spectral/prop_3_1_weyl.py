@@ -173,7 +173,7 @@ def _diagonal_violation(at: Decomposed, place: str, left: float, right: float) -
     uses=("fedloru-v2/lem-A.3", "fedloru-v2/eq-21-25"),
     also=("fedloru-iclr/eq-16-18",),
     importance="detail",
-    because=r"The second inequality has the wrong sign: Weyl's lower bound is $\lambda_i(H_N) \ge \ldots$, as v2 "
+    because=r"The second inequality has the wrong sign. Weyl's lower bound is $\lambda_i(H_N) \ge \ldots$, as v2 "
     "prints it.",
     expect=("holds", "kernel"),
     intended=Intended(

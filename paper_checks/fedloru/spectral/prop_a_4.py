@@ -61,7 +61,7 @@ def measure_dimensions(context: Context) -> tuple[dict[str, dict[int, sympy.Expr
             non-zero eigenvalues $\theta_1, \ldots, \theta_k$, each as often as it is listed, and no other non-zero
             eigenvalues; $\Omega = \bigcup_R\Omega^R$, and $\bar R$ is the smallest integer with $\Omega^{\bar
             R}(\theta_1, \ldots, \theta_{p+q})$ non-empty.""",
-            why="An R by R matrix has R eigenvalues, so that the others are 0.",
+            why="An R by R matrix has R eigenvalues, so the others are 0.",
         ),
     ),
     mutants=[{"offset": 1}, {"offset": -1}, {"sign": -1}, {"distinct": True}],

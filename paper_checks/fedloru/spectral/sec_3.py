@@ -307,11 +307,10 @@ def search_perturbations(context: Context) -> Searched:
             r"In every dimension, with $\delta = \|E\|_F/\|A\|_F < 1$: $(\frac{1-\delta}{1+\delta})^2 \le "
             r"\mathrm{srank}(A+E)/\mathrm{srank}(A) \le (\frac{1+\delta}{1-\delta})^2$.",
             {"norms": "Frobenius"},
-            "The stable rank is a quotient of the Frobenius and the spectral norm, so that either may measure "
-            "smallness.",
+            "The stable rank is a quotient of the Frobenius and the spectral norm, so either may measure smallness.",
         ),
     ),
-    because=r"In R dimensions $\epsilon(I - e_1e_1^T)$ is small in the spectral norm, and adds $(R-1)\epsilon^2$ to "
+    because=r"$\epsilon(I - e_1e_1^T)$ is small in the spectral norm, but in R dimensions adds $(R-1)\epsilon^2$ to "
     "the stable rank 1 of $e_1e_1^T$.",
     mutants=[{"power": 1.0}, {"spectral": 0.95}, {"frobenius": 0.95}, {"measured": "rank"}],
     uses=("fedloru-v2/def-srank",),

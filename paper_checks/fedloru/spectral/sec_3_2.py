@@ -50,7 +50,7 @@ from rmt.spiked import SpikedModel
     ),
     uses=("fedloru-v2/prop-3.1",),
     importance="result",
-    because=r"By the condition $g_N^{-1}(\theta) > U_N$ the sets contain spikes below $\sigma s_N$, for which the "
+    because=r"The condition $g_N^{-1}(\theta) > U_N$ puts spikes below $\sigma s_N$ into the sets, for which the "
     "printed limit is negative.",
     hypotheses=(Dropped(r"$|\theta_i| > \sigma s_N$", {"supercritical_only": False}),),
     expect=("holds", "proof"),
@@ -138,8 +138,9 @@ def measure_pairs(context: Context) -> Pairs:
             r"For noise for which (5) holds the limit of $|\langle v_i, u_i\rangle|$ is smaller at M than at N for "
             r"every i whose eigenvalue $\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ leaves the bulk, $|\theta_i| > \sigma "
             "s_N$, whether or not it leaves that of M.",
-            why="$u_i$ is the eigenvector that corresponds to $v_i$, and the limiting eigenvectors are said to lie in "
-            "a cone around theirs. Eq. (5), on which it rests, is proved for Gaussian noise and Wigner matrices.",
+            why="$u_i$ is the eigenvector that corresponds to $v_i$, and the paper says that the limiting eigenvectors "
+            "lie in a cone around the true ones. We prove eq. (5), on which it depends, for Gaussian noise and Wigner "
+            "matrices.",
         ),
         Reading(
             "sets by condition",
@@ -148,7 +149,7 @@ def measure_pairs(context: Context) -> Pairs:
             "Theorem 3.2 defines the sets so.",
         ),
     ),
-    because=r"The printed condition holds for spikes below $\sigma s_N$ as well, whose overlaps all tend to 0.",
+    because=r"The printed condition also holds for spikes below $\sigma s_N$, but their overlaps all tend to 0.",
     mutants=[{"sign": -1}, {"coefficient": 1.1}, {"lost": 0.2}],
     uses=("fedloru-v2/eq-5",),
     expect=("holds", "proof"),
@@ -243,15 +244,15 @@ def measure_bulk_weights(context: Context) -> dict[str, Ladder]:
         variance on the diagonal, whose law no rotation changes, their component orthogonal to the spikes is uniform.
         Along the direction v of a spike with $|\theta| > \sigma s_N$ they are not: $|\langle w, v\rangle|^2$ leans
         towards the outlier, with density $\frac1R\frac{\sigma^2s_N^2}{\sigma^2s_N^2 + \theta^2 - \theta\lambda}$ at the
-        eigenvalue $\lambda$ instead of $\frac1R\frac{\sigma^2s_N^2}{\theta^2}$, so that the bulk eigenvalues weighted
-        by it have the mean $\sigma^2s_N^2/\theta$ instead of 0 and the mean square $\sigma^2s_N^2(1 +
+        eigenvalue $\lambda$ instead of $\frac1R\frac{\sigma^2s_N^2}{\theta^2}$, so the bulk eigenvalues weighted by it
+        have the mean $\sigma^2s_N^2/\theta$ instead of 0 and the mean square $\sigma^2s_N^2(1 +
         \sigma^2s_N^2/\theta^2)$ instead of $\sigma^2s_N^2$.""",
         {"lean": 1.0},
         mutants=({"lean": 0.5}, {"lean": 1.5}, {"lean": -1.0}),
     ),
     uses=("fedloru-v2/eq-5",),
     kind="assumption",
-    because="Along the direction of a spike the weights of bulk eigenvectors are not uniform: they lean towards the "
+    because="Along a spike's direction, the weights of the bulk eigenvectors are not uniform but lean towards the "
     "outlier.",
     expect=("corrected", "proof"),
     intended=Intended(

@@ -1,4 +1,4 @@
-"""Theorem 3.2: the stable ranks of a client's and the global Hessian, and how they grow apart."""
+"""Theorem 3.2: the stable ranks of a client's Hessian and of the global one, and how their difference grows."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def bound(instance: Instance, sets: SetReading, first: Fraction, second: Fractio
 
 @cache
 def _proof() -> tuple[Fact, ...]:
-    r"""Each outlier exceeds the edge, so that $F_j$ is at least its part of the bound; the rest is eq. (43)."""
+    r"""Each outlier exceeds the edge, so $F_j$ is at least its part of the bound; the rest is eq. (43)."""
     g_Mj, g_N0, g_Nj, g_M0 = outliers(SYMBOLS)
     m, n = SIGMA * S_M, SIGMA * S_N
     spread, gap = THETA_0 / THETA_J - THETA_J / THETA_0, m**2 - n**2
@@ -188,9 +188,9 @@ def measure_theorem(context: Context) -> Theorem:
             r"N: $\widehat{\mathrm{srank}}(H_M) - \widehat{\mathrm{srank}}(H_N)$ is positive and at least the right "
             r"side of (4), $\mathcal{P}_N = \{i \le p : g_N^{-1}(\theta_i) > U_N\}$ and its likes.",
             {"form": "estimates"},
-            "The displayed inequality is one between the estimates, which (36) defines with counts; the proof matches "
-            "the indices at M and at N, and the theorem prints these sets. Finite counts are taken as given here; "
-            "the model has none, see (36).",
+            "The displayed inequality compares the estimates, which (36) defines with counts. The proof matches the "
+            "indices at M and at N, and the theorem prints these sets. This reading takes finite counts as given; the "
+            "model does not have any (see (36)).",
         ),
         Reading(
             "estimates, sets by limit",
@@ -218,8 +218,8 @@ def measure_theorem(context: Context) -> Theorem:
     uses=("fedloru-v2/eq-37", "fedloru-v2/eq-40", "fedloru-v2/eq-42", "fedloru-v2/eq-43"),
     also=("fedloru-v2/eq-45",),
     importance="result",
-    because=r"Eigenvalues inside the bulk carry the stable rank, with mean square $\sigma^2s_N^2$; the bound counts "
-    r"each with $4\sigma^2s_N^2$.",
+    because=r"Eigenvalues inside the bulk make up the stable rank. Their mean square is $\sigma^2s_N^2$, but the bound "
+    r"counts $4\sigma^2s_N^2$ each.",
     expect=("corrected", "proof"),
     intended=Intended(
         "stable ranks of the Hessians",
@@ -341,7 +341,7 @@ def search_bounds(context: Context) -> Searched:
     ),
     uses=("fedloru-v2/eq-29", "fedloru-v2/eq-41", "fedloru-v2/eq-43", "fedloru-v2/eq-44"),
     importance="result",
-    because="$B_N$ as defined is infinite, and with it the right side of (4) at every M.",
+    because="$B_N$ as defined is infinite, so the right side of (4) is infinite for every M.",
     expect=("holds", "proof"),
     intended=Intended(
         "a finite count",
@@ -527,8 +527,8 @@ def _judge_sizes(instances: Sequence[Instance], most: float, relative: bool) -> 
             r"A negative gap arises only where $|\theta_0|$ is much smaller than the noise: below a fixed share "
             r"of $\sigma s_M$, here a tenth.",
             {"against": "noise at M", "most": 0.1},
-            r"The singular value is called extremely small, and the case is that of $\theta_0^2 \le \sigma^2s_M^2$. "
-            "Every share below 1 fails, for $s_N/s_M$ near enough to 1.",
+            r"The paper calls the singular value extremely small, in the case $\theta_0^2 \le \sigma^2s_M^2$. Every "
+            "share below 1 fails, for $s_N/s_M$ near enough to 1.",
             ({"most": 0.05},),
         ),
         Reading(
@@ -539,7 +539,7 @@ def _judge_sizes(instances: Sequence[Instance], most: float, relative: bool) -> 
             "s_N$. The expressions (36), with finite counts, as many indices at M as at N, and the sets of the "
             r"theorem, have one only for $\theta_0^2 < \sigma^2s_Ms_N$, and there for a single spike.",
             {"against": "noise"},
-            r"The case is that of $\theta_0^2 \le \sigma^2s_M^2$, and is called unlikely since $\sigma^2s_M^2$ is "
+            r"The case is $\theta_0^2 \le \sigma^2s_M^2$, which the paper calls unlikely because $\sigma^2s_M^2$ is "
             "small.",
             (
                 {"possible": ("above",)},
@@ -551,8 +551,8 @@ def _judge_sizes(instances: Sequence[Instance], most: float, relative: bool) -> 
         ),
     ),
     uses=("fedloru-v2/thm-3.2", "fedloru-v2/eq-43"),
-    because=r"Units do not matter: (36) falls below $\sqrt{s_Ms_N}\sigma$, stable ranks can below $\sigma s_N$, of any "
-    "size.",
+    because=r"Units do not matter: (36) decreases below $\sqrt{s_Ms_N}\sigma$, and stable ranks can decrease below "
+    r"$\sigma s_N$, of any size.",
     vary=(),
     expect=("holds", "proof"),
     family="independent Gaussian noise",

@@ -58,10 +58,10 @@ def _judge_ratio(data: dict[str, Ranks], part: str, bulk: float) -> Evidence:
     ),
     correction=Form(
         r"""For Gaussian noise, and in probability for Wigner matrices as in prop-3.1-dist, the numerator of the stable
-        rank is $\|H_N\|_F^2 = \sigma^2s_N^2R\,(1 + o(1))$, against which $\sum_j\theta_j^2$ stays as it is. $N_u$ and
-        $N_l$ are no finite numbers: every fixed $i > p$ counts in $N_u$, and counted from below every fixed $i \ge q$
-        in $N_l$ (eq. 29), while the indices that make up the norm lie inside the bulk, with the mean square
-        $\sigma^2s_N^2$ of the semicircle and not $U_N^2 = 4\sigma^2s_N^2$.""",
+        rank is $\|H_N\|_F^2 = \sigma^2s_N^2R\,(1 + o(1))$, but $\sum_j\theta_j^2$ does not grow. $N_u$ and $N_l$ are
+        not finite: every fixed $i > p$ counts in $N_u$, and counted from below every fixed $i \ge q$ in $N_l$ (eq. 29),
+        while the indices that make up the norm lie inside the bulk, with the mean square $\sigma^2s_N^2$ of the
+        semicircle and not $U_N^2 = 4\sigma^2s_N^2$.""",
         {"bulk": 1.0},
         mutants=({"bulk": 0.0}, {"bulk": 1.05}, {"bulk": 0.95}),
     ),
@@ -96,7 +96,8 @@ def eq_36(data: dict[str, Ranks], bulk: float = 4.0, part: str = "numerator") ->
         mutants=({"bulk": 0.0}, {"bulk": 1.05}, {"bulk": 0.95}),
     ),
     uses=("fedloru-v2/eq-36", "fedloru-v2/prop-3.1"),
-    because="The stable rank grows in proportion to R, by the mean square of the bulk, which is a quarter of $U_N^2$.",
+    because="The stable rank grows in proportion to R and to the mean square of the bulk, which is a quarter of "
+    "$U_N^2$.",
     expect=("corrected", "proof"),
     intended=Intended("literal", "“By Proposition 3.1, it follows that |srank - ŝrank| → 0” (App. A.4, after (36))"),
 )
@@ -124,7 +125,7 @@ def eq_36_conv(data: dict[str, Ranks], bulk: float = 4.0, part: str = "stable ra
         mutants=({"bulk": 0.0}, {"bulk": 1.1}, {"bulk": 0.9}),
     ),
     uses=("fedloru-v2/eq-36-conv",),
-    because=r"For $\theta_0^2 \ge \sigma^2s_M^2$ both grow in proportion to R, the stable ranks' with a quarter of the "
+    because=r"For $\theta_0^2 \ge \sigma^2s_M^2$ both grow in proportion to R, the stable ranks with a quarter of the "
     "printed factor.",
     expect=("corrected", "proof"),
     intended=Intended("literal", "“Consequently, we have” (37): follows from the limit after (36), which fails"),

@@ -215,7 +215,7 @@ def claim_Fj_mono(
         gap,
         READINGS if direction > 0 else ("limit",),
         proof=proof,
-        scope="one to six spikes of both signs, equal ones too; three sample sizes",
+        scope="one to six spikes of both signs, including equal ones; three sample sizes",
         printed=f"positive and {moves} with M" if strict else f">= 0 and {moves}, or 0 throughout",
     )
 
@@ -254,8 +254,8 @@ def search_boundary(context: Context) -> Searched:
             r"For $M < N$, $0 < s_N < s_M$ and $\theta_0^2 \ge \sigma^2s_M^2$: $s_M^2 - s_N^2 > 0$, $\theta_0^2 \ge "
             r"\sigma^2s_M^2 > \sigma^2s_Ms_N$, and the numerator $4\sigma^2(s_M^2 - s_N^2)(\theta_0^2 - "
             r"\sigma^4s_M^2s_N^2/\theta_0^2)$ of (43) is positive, as is (43), whose denominator is a square.",
-            why=r"s is a monotonic decreasing function; $U_N < U_M$, as Appendix A.4 puts it before (38), is $s_N < "
-            r"s_M$, and $\sigma^2s_M^2 > \sigma^2s_Ms_N$ asks for it too. With $s_M = s_N$ the difference is 0.",
+            why="s is a monotonic decreasing function; $U_N < U_M$, as Appendix A.4 puts it before (38), is $s_N < "
+            r"s_M$, and $\sigma^2s_M^2 > \sigma^2s_Ms_N$ requires it as well. With $s_M = s_N$ the difference is 0.",
         ),
     ),
     uses=("fedloru-v2/eq-43",),

@@ -51,8 +51,8 @@ def _sets(instance: Instance, reading: SetReading) -> tuple[frozenset[int], froz
         r"""$\mathcal{P}_M \subseteq \mathcal{P}_N$ and $\mathcal{Q}_M \subseteq \mathcal{Q}_N$ for the eigenvalues that
         leave the bulk, $\mathcal{P}_N = \{i \le p : \theta_i > \sigma s_N\}$ and $\mathcal{Q}_N$ likewise; the larger
         set has in addition exactly the spikes with $\sigma s_N < |\theta_i| \le \sigma s_M$. By the condition
-        $g_N^{-1}(\theta_i) > U_N$ alone either set holds every spike but one at its own threshold: they are equal
-        unless a spike is at one, and the printed inclusion fails exactly for $|\theta_i| = \sigma s_M$.""",
+        $g_N^{-1}(\theta_i) > U_N$ alone, either set contains every spike except one at its own threshold: they are
+        equal unless a spike is at one, and the printed inclusion fails exactly for $|\theta_i| = \sigma s_M$.""",
         {"reverse": True, "readings": ("limit",), "assumption": False, "by_condition": "M"},
         mutants=(
             {"reverse": False},
@@ -66,8 +66,8 @@ def _sets(instance: Instance, reading: SetReading) -> tuple[frozenset[int], froz
         asks="neither",
     ),
     uses=("fedloru-v2/prop-3.1",),
-    because="The client has more noise, so that its outliers are a part of the server's: the inclusion goes the "
-    "other way round.",
+    because="The client has more noise, so its outliers are a subset of the server's. The inclusion goes the other "
+    "way.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
@@ -201,7 +201,7 @@ SHARES = sympy.symbols("share_M share_N edge_M edge_N")
     measure=draw_instances,
     control=Form(r"The equation if no spike has $\sigma s_N \le |\theta_i| \le \sigma s_M$.", {"clear": True}),
     correction=Form(
-        r"""With $\mathcal{P}_N = \{i \le p : \theta_i > \sigma s_N\}$ and its likes, so that $\mathcal{P}_M \subseteq
+        r"""With $\mathcal{P}_N = \{i \le p : \theta_i > \sigma s_N\}$ and its likes, so $\mathcal{P}_M \subseteq
         \mathcal{P}_N$: the difference is $\sum_{j \in \mathcal{P}_M \cup \mathcal{Q}_M} F_j + \sum_{j \in
         (\mathcal{P}_N \cap \mathcal{P}_M^c) \cup (\mathcal{Q}_N \cap \mathcal{Q}_M^c)}
         \left(\frac{U_M^2}{g_M^{-1}(\theta_0)^2} - \frac{g_N^{-1}(\theta_j)^2}{g_N^{-1}(\theta_0)^2}\right) + (N_u +
@@ -222,7 +222,7 @@ SHARES = sympy.symbols("share_M share_N edge_M edge_N")
         asks="neither",
     ),
     uses=("fedloru-v2/claim-inclusion", "fedloru-v2/eq-39"),
-    because=r"By limits, spikes from $\sigma s_N$ to $\sigma s_M$ show at N, not at M, and lack a sum; by the "
+    because=r"By limits, spikes from $\sigma s_N$ to $\sigma s_M$ show at N only, and no sum has them. By the "
     r"condition, one at $\sigma s_M$ counts twice.",
     expect=("corrected", "proof"),
     intended=Intended(
@@ -278,7 +278,7 @@ def eq_38(
         gap,
         readings,
         proof=proof,
-        scope="spikes of both signs, equal ones too, 0 to 19 other indices",
+        scope="spikes of both signs, including equal ones, 0 to 19 other indices",
         printed="both sides equal",
     )
 
@@ -341,7 +341,7 @@ def _shares_are_ordered() -> tuple[Fact, ...]:
         asks="neither",
     ),
     uses=("fedloru-v2/eq-38", "fedloru-v2/claim-inclusion", "fedloru-v2/eq-43", "fedloru-v2/claim-sign-N"),
-    because="Spikes between the thresholds count among $M_u + M_l$ and not in $B_N$: the last equality is an "
+    because="Spikes between the thresholds count in $M_u + M_l$ but not in $B_N$, so the last equality is an "
     "inequality.",
     expect=("corrected", "proof"),
     intended=Intended(
@@ -393,6 +393,6 @@ def eq_42(
         gap,
         readings,
         proof=lambda: _shares_are_ordered() if times <= 1 else (),
-        scope="spikes of both signs, equal ones too, 0 to 19 other indices",
+        scope="spikes of both signs, including equal ones, 0 to 19 other indices",
         printed="left >= middle = right" if last_equal else "left >= middle >= right",
     )

@@ -74,7 +74,7 @@ _MORE, _FURTHER = sympy.symbols("a b", positive=True)
 
 @cache
 def _sign_of_F_j() -> tuple[Fact, ...]:
-    """F_j is a function of squares, so that magnitudes are enough: positive below the largest spike, 0 for equal."""
+    """F_j is a function of squares, so magnitudes are enough: positive below the largest spike, 0 for equal."""
     below, client = {THETA_0: THETA_J + _MORE}, {S_M: S_N + _FURTHER}
     return combine(
         positive("F_j for |theta_j| < |theta_0|", F_j(SYMBOLS), {**below, **client}),
@@ -275,8 +275,8 @@ def _eq_44_lines(values: Mapping[str, Any], g_power: int, sign: int) -> dict[str
         mutants=({"g_power": 3}, {"sign": -1}),
     ),
     importance="detail",
-    because=r"The third line lacks a square: $4\sigma U_Mg$ should be $4\sigma U_Mg^2$; the fourth line follows from "
-    "that.",
+    because=r"The third line lacks a square: $4\sigma U_Mg$ should be $4\sigma U_Mg^2$, from which the fourth line "
+    "follows.",
     expect=("holds", "proof"),
     intended=Intended("as corrected", "Line 2 has “g_M^{-1}(θ_0)²”, line 3 lost the square, line 4 is right"),
     print="misprint",

@@ -76,7 +76,7 @@ def draw_bases(context: Context) -> tuple[list[sympy.Matrix], list[Point]]:
             r"Both sums are orthogonal projections of $\nabla f_N$, for all signs of the $u_i$; at full rank "
             "nothing is lacking.",
             {"kept": DIMENSION},
-            r"Theorem 3.3 speaks of every r, and its proof goes on with bulk eigenvectors from $r = \tilde r$.",
+            r"Theorem 3.3 is about every r, and its proof continues with bulk eigenvectors from $r = \tilde r$.",
             ({"missing": 1}, {"unsigned": True}),
         ),
     ),
@@ -87,8 +87,8 @@ def draw_bases(context: Context) -> tuple[list[sympy.Matrix], list[Point]]:
     expect=("holds", "proof"),
     intended=Intended(
         "all eigenvectors of H_N",
-        "A.5 (ii) goes on to the w_i for r ≥ r̃, so all eigenvectors; “associated with the "
-        "eigenvalues θ_1, …” are those of H_N, and “full-rank” makes s its rank",
+        "A.5 (ii) continues with the w_i for r ≥ r̃, so it means all eigenvectors; “associated with the eigenvalues "
+        "θ_1, …” are those of H_N, and “full-rank” makes s its rank",
     ),
     print="misprint",
 )
@@ -164,8 +164,8 @@ DISTINCT = tuple(name for name in SCENES if name != "opposite spikes")
     ),
     uses=("fedloru-v2/eq-51-54", "fedloru-v2/eq-57-58", "fedloru-v2/assump-A.5"),
     importance="result",
-    because="Clients' own errors make a mean of quotients, not a quotient of means: with a small first slope the "
-    "cosine rises with r.",
+    because="With errors of each client's own, the limit is a mean of quotients, not a quotient of means. With a small "
+    "first slope it rises with r.",
     best={"noise": Best(1.0, "a factor of the variance b of the own errors; proved: the limit is theirs")},
     hypotheses=(
         Dropped(r"distinct $|\theta_i|$, for clients that order their own eigenvalues", {"scenes": tuple(SCENES)}),

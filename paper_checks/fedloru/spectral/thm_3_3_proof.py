@@ -149,8 +149,8 @@ GROWING = {"theta": "2", "noise": "1"}
             r"Both parts for independent clients, noise as in lem-A.6 (Gaussian; for other noise see prop-3.1-dist and "
             r"eq-5), and slopes $\partial_{u_i}f$ whose mean squares stay bounded as R grows.",
             {"slopes": "bounded"},
-            "(53) applies Lemma A.6, which rests on rotational symmetry, and limits of inner products alone, for which "
-            "what they are multiplied by has to stay bounded.",
+            "(53) applies Lemma A.6, which depends on rotational symmetry, and uses only limits of inner products, for "
+            "which their factors must stay bounded.",
             ({"power": 0.0}, {"power": 4.0}, {"cross": 0.1}),
         ),
     ),
@@ -161,8 +161,8 @@ GROWING = {"theta": "2", "noise": "1"}
     expect=("holds", "proof"),
     intended=Intended(
         "slopes of bounded mean square",
-        "“By Lemma A.6, we know … thus the numerator satisfies” (A.5): limits of the inner products alone give (53) "
-        "only where the slopes stay bounded, as those of a gradient of bounded norm do",
+        "“By Lemma A.6, we know … thus the numerator satisfies” (A.5): limits of the inner products by themselves give "
+        "(53) only if the slopes stay bounded, as for a gradient of bounded norm",
     ),
     print="unstated",
     family="Gaussian noise",
@@ -387,7 +387,7 @@ def draw_vectors(context: Context) -> list[Point]:
         mutants=({"sign": -1}, {"last": "scalar"}),
     ),
     importance="detail",
-    because="The last sum lacks the vectors $w_i^{(k_2)}$: numbers are added to vectors.",
+    because="The last sum lacks the vectors $w_i^{(k_2)}$, so it adds numbers to vectors.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected", "The display before has “∂_{w_i}f w_i^(k_2)”; (56) lost the vector in its last sum"
@@ -404,7 +404,7 @@ def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: in
     printed = (first.T * (at * ut + sign * added))[0]
     yield from [Equation("numerator of the cosine", (first.T * second)[0], printed)]
     return points, (
-        "any vectors of the plane and any slopes: enough, since inner products are linear in either vector, so that "
+        "any vectors of the plane and any slopes: enough, since inner products are linear in either vector, so "
         "one outlier, one bulk eigenvector and two coordinates stand for any number"
     )
 
@@ -437,7 +437,7 @@ def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: in
     ),
     vary=("noise",),
     uses=("fedloru-v2/lem-A.6", "fedloru-v2/assump-A.5"),
-    because=r"Slopes along the outliers vary, so that $r = \tilde r$ fails already; along the bulk their mean square "
+    because=r"Slopes along the outliers vary, so $r = \tilde r$ fails already; along the bulk their mean square "
     "counts, and their mean is 0.",
     best={"noise": Best(1.0, "a factor of the variance b of the own errors; proved: the limit is theirs")},
     expect=("corrected", "proof"),

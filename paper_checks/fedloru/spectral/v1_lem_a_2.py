@@ -138,19 +138,19 @@ def moment_of_sum(power: int, own: Moments, added: Moments, convolution: str, we
     convolution $\mu_X \boxplus \mu_D$.""",
     measure=measure_sums,
     control=Form(
-        r"""For D deterministic, and $\|X\|$ and $\|D\|$ bounded, the first three moments alone are those of the free
+        r"""For D deterministic, and $\|X\|$ and $\|D\|$ bounded, only the first three moments are those of the free
         convolution.""",
         {"most": 3},
     ),
     correction=Form(
-        r"""The same for X whose law is invariant under rotations, and D deterministic or independent of X. (Where the
-        rank of D stays bounded any X will do, by interlacing: $\mu_{X + D} = \mu_X$.)""",
+        r"""The same for X whose law is invariant under rotations, and D deterministic or independent of X. (If the rank
+        of D stays bounded, any X works, by interlacing: $\mu_{X + D} = \mu_X$.)""",
         {"aligned": False},
         mutants=({"convolution": "classical"}, {"convolution": "moments"}, {"weight": 1.75}),
     ),
     uses=("fedloru-v2/eq-33",),
-    because="QUE does not suffice: independent entries whose variances follow a fixed diagonal D can keep it, but "
-    "change moment 4 of X + D.",
+    because="QUE is not enough: independent entries whose variances follow a fixed diagonal D can keep it, but change "
+    "moment 4 of X + D.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",

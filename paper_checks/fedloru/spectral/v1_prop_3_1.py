@@ -121,8 +121,8 @@ def v1_prop_3_1(data: tuple[list[Added], sympy.Matrix, list[Point]], orders: tup
         ),
     ),
     uses=("fedloru-v2/prop-A.4", "fedloru-v2/eq-17"),
-    because=r"The loss of a sum is not the sum of the losses: $g = 1$ with $\ell = \hat y^2$, $h = \omega^2$ changes "
-    "the Hessian by 4.",
+    because=r"The loss of a sum is not the sum of the losses: adding $g = 1$, for $\ell = \hat y^2$ and $h = "
+    r"\omega^2$, changes the Hessian by 4.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",

@@ -205,7 +205,7 @@ def limiting_eigenvalue(
         like a square root at the edge, the printed condition $g_N^{-1}(\theta_i) > U_N$ also holds for spikes a little
         below the threshold, because $R_{\mu_N}(w) + 1/w$ has a local minimum, $U_N$, there. For fixed $i > p$,
         $\lambda_i \to U_N$, and mirrored. Almost surely, if the extreme eigenvalues converge so and the eigenvectors
-        are uniformly random; under QUE alone in probability.""",
+        are uniformly random; under QUE alone, in probability.""",
         {"rule": "threshold", "strays": False, "upper": "U"},
         mutants=(
             {"upper": "L"},
@@ -312,8 +312,8 @@ def limit_inside(noise: Noise, share: float, interior: str, edge: float) -> floa
         LITERAL,
         Reading(
             "bounds put right",
-            r"As printed, with $L_N$ and $U_N$ as the lower and the upper bound of $\mu_N$, and with R for the P of "
-            "the print, which is defined nowhere.",
+            r"As printed, with $L_N$ and $U_N$ as the lower and the upper bound of $\mu_N$, and with R for the printed "
+            "P, which the paper does not define.",
             {"upper": "U"},
             "The proof has “L_N, U_N are lower and upper bound” (A.2), and (2) puts the largest eigenvalues at $U_N$.",
             ({"coefficient": 1.2}, {"edge": 1.1}),
@@ -330,7 +330,7 @@ def limit_inside(noise: Noise, share: float, interior: str, edge: float) -> floa
         - x}$ to the right of the support, and to the left of it); for fixed $i > p$, which the proof treats, $\lambda_i
         \to U_N$, and mirrored; for $i = \lfloor cR \rfloor$, $0 < c < 1$, $\lambda_i$ tends to the $(1-c)$-quantile of
         $\mu_N$ where that is unique, inside the bulk. Almost surely, if the extreme eigenvalues converge so and the
-        eigenvectors are uniformly random; under QUE alone in probability.""",
+        eigenvectors are uniformly random; under QUE alone, in probability.""",
         {"rule": "threshold", "interior": "quantile", "upper": "U"},
         mutants=(
             {"upper": "L"},
@@ -344,8 +344,8 @@ def limit_inside(noise: Noise, share: float, interior: str, edge: float) -> floa
     vary=("coefficient", "edge"),
     uses=("fedloru-v1/prop-3.2", "fedloru-v2/prop-3.1-bulk"),
     importance="result",
-    because="Spikes below the threshold can meet the condition, and indices in proportion to R end inside; $U_N$ is "
-    "the upper bound, P is R.",
+    because="Spikes below the threshold can meet the condition, and indices proportional to R end inside. $U_N$ is the "
+    "upper bound; P is R.",
     hypotheses=(Dropped(r"$1/\theta_i < g_{\mu_N}(U_N^+)$ where the outlier is claimed", {"rule": "printed"}),),
     expect=("corrected", "proof"),
     intended=Intended(
@@ -564,8 +564,8 @@ def _map_of_one_law(
             "the outliers",
             r"(29), (31) and (32) for the outliers of $H_N$, $\theta = k(\lambda)$ with $\lambda$ off the support: for "
             r"$\theta > 1/g_{\mu_N}(U_N^+)$ and $\theta < 1/g_{\mu_N}(L_N^-)$, which is all $\theta \ne 0$ only if "
-            r"$g_{\mu_N}$ is infinite at both edges. Between the two, where $\theta$ is no value of k, a formula of "
-            r"$\mathcal{R}_\mu$ can go on (for Marchenko-Pastur beyond a pole).",
+            r"$g_{\mu_N}$ is infinite at both edges. Between the two, where k never takes the value $\theta$, a "
+            r"formula of $\mathcal{R}_\mu$ can continue (for Marchenko-Pastur beyond a pole).",
             {"beyond": 1.0},
             "(32) is called an expression for the outliers, and the lines before it name them.",
             ({"beyond": 0.9}, {"coefficient": 1.001}, {"outer": 0}, {"inner": 0}, {"power_shift": 1}),

@@ -147,7 +147,7 @@ def _judge_positive(ladders: dict[Case, Ladder], scope: str) -> Evidence:
     measure=measure_gaps,
     control=Form(
         """For noise whose extreme eigenvalues tend to the edges and whose eigenvectors are uniformly random the
-        difference is positive for large $R$ where the spike decides the norm of $H_N$.""",
+        difference is positive for large $R$ if the spike determines the norm of $H_N$.""",
         {"control": True},
     ),
     correction=Form(
@@ -155,9 +155,9 @@ def _judge_positive(ladders: dict[Case, Ladder], scope: str) -> Evidence:
         \frac{s(N)^2}{\lambda_N^2}\right) \ge 0$ with $m_2$ the second moment and $\lambda = \lim\|H\|_2$, for noise
         whose extreme eigenvalues tend to the edges. It is positive exactly if a spike decides $\lambda_N$ ($\lambda_N$
         exceeds $\max(|L_N|, |U_N|)$), because $s/\lambda(s)$ never decreases: $\lambda - s\lambda' = |\theta|(1 -
-        x^2R_\mu'(x)) > 0$ at $x = s/\theta$ above the threshold. Then the difference itself grows like $R$. Where the
-        bulk decides both norms the limit is 0 and the difference can be negative. Almost surely, if the extreme
-        eigenvalues converge so and the eigenvectors are uniformly random; under QUE alone in probability.""",
+        x^2R_\mu'(x)) > 0$ at $x = s/\theta$ above the threshold. Then the difference itself grows like $R$. If the bulk
+        determines both norms, the limit is 0 and the difference can be negative. Almost surely, if the extreme
+        eigenvalues converge so and the eigenvectors are uniformly random; under QUE alone, in probability.""",
         {"growth": 1.0, "bulk_sign": "negative"},
         mutants=(
             {"second_moment": 1.25},
@@ -170,8 +170,8 @@ def _judge_positive(ladders: dict[Case, Ladder], scope: str) -> Evidence:
     vary=("second_moment",),
     uses=("fedloru-v1/prop-3.2",),
     importance="result",
-    because="The difference grows in proportion to R where a spike decides the norm, and can be negative where the "
-    "bulk does.",
+    because="The difference grows in proportion to R if a spike determines the norm, and can be negative if the bulk "
+    "does.",
     best={"second_moment": Best(1.0, "proved: the squared Frobenius norm over R tends to the second moment")},
     hypotheses=(Dropped(r"a spike that decides the norm, for a positive difference", {"bulk_sign": "positive"}),),
     expect=("corrected", "proof"),

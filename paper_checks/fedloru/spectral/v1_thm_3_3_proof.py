@@ -68,8 +68,8 @@ def draw_instances(context: Context) -> list[Instance]:
     g_N^{-1}(\theta_{p+q-b_N+1})$, and likewise for M: $a_N > a_M$ and $b_N < b_M$.""",
     measure=draw_instances,
     control=Form(
-        r"""For the semicircle and the eigenvalues that leave the bulk: $a_N > a_M$ where a positive spike has $\sigma
-        s_N < \theta_j < \sigma s_M$.""",
+        r"""For the semicircle and the eigenvalues that leave the bulk: $a_N > a_M$ if a positive spike has $\sigma s_N
+        < \theta_j < \sigma s_M$.""",
         {"between_only": True},
     ),
     correction=Form(
@@ -80,8 +80,8 @@ def draw_instances(context: Context) -> list[Instance]:
         mutants=({"b_sign": 1}, {"strict": True}, {"a_sign": -1}),
     ),
     uses=("fedloru-v2/prop-3.1",),
-    because="The larger sample has at least as many outliers of either sign, and equally many if no spike lies "
-    "between the thresholds.",
+    because="The larger sample has at least as many outliers of either sign, and as many if no spike lies between the "
+    "thresholds.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -216,7 +216,7 @@ def _six_sums_in_full() -> tuple[Fact, ...]:
     ),
     also=("fedloru-iclr/eq-31",),
     uses=("fedloru-v1/eq-36", "fedloru-v2/claim-Fj-sign"),
-    because="For the semicircle the sums are non-negative: the sign contradicts the theorem that they prove.",
+    because="For the semicircle the sums are non-negative, so the sign contradicts the theorem that they are to prove.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
@@ -285,7 +285,7 @@ def search_gaps(context: Context) -> Searched:
     where="v1 and iclr, Appendix A.3, part (ii)",
     says=r"""With $g(j)$ for $g^{-1}(\theta_j)$ and $F_j = \frac{g_M(j)^2}{g_M(1)^2} - \frac{g_N(j)^2}{g_N(1)^2}$ of
     part (i): for $j \in \{a_M+1, \ldots, a_N\}$, $G_j = \frac{U_M^2}{g_M(1)^2} - \frac{g_N(j)^2}{g_N(1)^2}$ satisfies
-    $G_j < F_j < 0$, since $g_M(j) > U_M$, so that $S_2 = \sum_{j=a_M+1}^{a_N}G_j$ is negative.""",
+    $G_j < F_j < 0$, since $g_M(j) > U_M$, so $S_2 = \sum_{j=a_M+1}^{a_N}G_j$ is negative.""",
     measure=search_gaps,
     control=Form(
         r"For the semicircle, $\sigma s_N < \theta_j \le \sigma s_M < \theta_1$: $G_j \le F_j$.", {"lines": ("G <= F",)}
@@ -299,8 +299,8 @@ def search_gaps(context: Context) -> Searched:
     readings=(
         Reading(
             "spikes that leave the bulk at N alone",
-            r"For the positive spikes that leave the bulk at N and not at M, of which there are $a_N - a_M$ (for the "
-            r"semicircle $\sigma s_N < \theta_j \le \sigma s_M$), with $\theta_1 > \sigma s_M$: $G_j < F_j < 0$.",
+            "For the positive spikes that leave the bulk at N but not at M ($a_N - a_M$ in number; for the semicircle "
+            r"$\sigma s_N < \theta_j \le \sigma s_M$), with $\theta_1 > \sigma s_M$: $G_j < F_j < 0$.",
             why="Part (ii) counts by $a_M$ and $a_N$ the eigenvalues beyond the bulk, and $g_M(j)$ is named next to "
             "$U_M$; by the indices as the appendix defines them no spike of the semicircle is between "
             "(proof-3.3-sets).",
@@ -382,16 +382,16 @@ def _bracket_in_full(power: int) -> tuple[Fact, ...]:
     ),
     control=Form("The bracket, by the ratio of the edges.", {"lines": ("bracket",)}),
     correction=Form(
-        r"""The prefactor is $p + \alpha - a_N$, the number of terms, for all of them are equal. For the semicircle of
-        variance $\sigma^2$ the bracket is positive for $\theta_1 > \sigma s(M)$, s(M) > s(N), so that $S_3 \ge 0$, and
-        0 only where there is no term.""",
+        r"""The prefactor is $p + \alpha - a_N$, the number of terms, because all of them are equal. For the semicircle
+        of variance $\sigma^2$ the bracket is positive for $\theta_1 > \sigma s(M)$, s(M) > s(N). Therefore $S_3 \ge 0$,
+        with equality only if there are no terms.""",
         {"offset": 0, "sign": 1},
         mutants=({"offset": 1}, {"offset": -1}, {"sign": -1}, {"power": 1}),
         asks="neither",
     ),
     uses=("fedloru-v2/eq-43",),
-    because=r"For the semicircle the bracket is positive, and so is $S_3$; Q, its reason, is undefined; the prefactor "
-    "is one short.",
+    because="For the semicircle the bracket and $S_3$ are positive. Q, the given reason, is not defined. The prefactor "
+    "is one too small.",
     expect=("corrected", "proof"),
     intended=Intended(
         "every term counted",

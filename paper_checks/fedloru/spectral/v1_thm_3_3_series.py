@@ -46,7 +46,7 @@ def draw_values(context: Context) -> list[Point]:
         mutants=({"sign": -1}, {"cross": 0}, {"cross": -1}),
     ),
     also=("fedloru-iclr/eq-32",),
-    because="The expanded numerator is the negative of what it is said to equal.",
+    because="The expanded numerator has the opposite sign of the expression that it is said to equal.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal", "“We can simplify the numerator part as” the negative of itself; M and N are exchanged"
@@ -200,7 +200,8 @@ def judge_negative(cases: Searched, quantities: list[tuple[str, int]], strict: b
             ({"laws": tuple(R_TRANSFORMS)[2:3]}, {"laws": tuple(R_TRANSFORMS)[3:4]}, {"shift": 1}),
         ),
     ),
-    because=r"$\mu$ is printed as any law of compact support: for a semicircle of mean $-1/2$, $F_{j,1}$ is positive.",
+    because=r"The paper allows any law $\mu$ of compact support, but for a semicircle of mean $-1/2$, $F_{j,1}$ is "
+    "positive.",
     hypotheses=(Dropped("noise of mean 0 or more", {"laws": tuple(R_TRANSFORMS)}),),
     expect=("holds", "proof"),
     intended=Intended(
@@ -298,15 +299,15 @@ def _wrong_bracket() -> str:
     C_{n-k+1}C_k\{(\frac{s_N}{\theta_j})^{n-k}(\frac{s_M}{\theta_1})^{k-1} -
     (\frac{s_M}{\theta_j})^{n-k}(\frac{s_N}{\theta_1})^{k-1}\}] = \sum_{k \le m}C_kC_{n-k+1}(s_N^{k-1}s_M^{n-k} -
     s_M^{k-1}s_N^{n-k})(\frac1{\theta_j^{k-1}\theta_1^{n-k}} - \frac1{\theta_j^{n-k}\theta_1^{k-1}})$; the first bracket
-    is positive if and only if $n - 2k + 1 > 0$, the second if and only if $n - 2k + 1 < 0$, so that $T(2m)$ is
+    is positive if and only if $n - 2k + 1 > 0$, the second if and only if $n - 2k + 1 < 0$, so $T(2m)$ is
     negative. For $n = 2m + 1$ the (m + 1)-th term is 0, $T(n)$ is the same sum over $k \le m$, and negative.""",
     measure=search_cases,
     readings=(
         LITERAL,
         Reading(
             "index and sign corrected",
-            r"As printed, with $b_{n-k+1}$ and a plus between the braces: $T(n) < 0$ for $n = 2m$ and $2m + 1$, so "
-            r"that $F_{j,2} < 0$, for every law $\mu$.",
+            "As printed, with $b_{n-k+1}$ and a plus between the braces: $T(n) < 0$ for $n = 2m$ and $2m + 1$, and "
+            r"therefore $F_{j,2} < 0$, for every law $\mu$.",
             {"printed_index": False, "pair_sign": 1},
             "The sum over k and the factors in the next line have this index and this sign.",
             ({"pair_sign": -1}, {"printed_index": True}),
@@ -324,8 +325,8 @@ def _wrong_bracket() -> str:
         {"printed_index": False, "pair_sign": 1, "strict": False, "laws": NON_NEGATIVE},
         mutants=({"printed_index": True}, {"pair_sign": -1}, {"laws": tuple(R_TRANSFORMS)[2:3]}, {"strict": True}),
     ),
-    because=r"For a centred law with $C_3 < 0$, $T(4)$ is positive; for the semicircle every T(n) is 0. Index and pair "
-    "sign are slips.",
+    because="For a centred law with $C_3 < 0$, $T(4)$ is positive. For the semicircle all T(n) are 0. The index and "
+    "the sign of pairs are slips.",
     hypotheses=(Dropped(r"non-negative free cumulants", {"laws": tuple(R_TRANSFORMS)}),),
     expect=("corrected", "proof"),
     family="the correction: non-negative free cumulants",

@@ -9,5 +9,5 @@ START = Choice(clients=4, split="all", correction="full", rank=5, scale=1.0, tau
 
 
 def stream_of_own_targets(context: Context) -> int:
-    """Return one seed for the claims on one problem, so that it is run once."""
+    """Return one seed for the claims on one problem, so it is run once."""
     return Context("fedlrt/exp-heterogeneous", context.seed).integer_seed()

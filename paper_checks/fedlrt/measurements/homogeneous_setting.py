@@ -96,5 +96,5 @@ NOT_FOLLOWED = (
 
 
 def stream_of_one_target(context: Context) -> int:
-    """Return one seed for the claims on one run, so that it is made once."""
+    """Return one seed for the claims on one run, so it is made once."""
     return Context("fedlrt/exp-homogeneous", context.seed).integer_seed()

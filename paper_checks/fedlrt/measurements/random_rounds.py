@@ -13,7 +13,10 @@ from paper_checks.context import Context
 from paper_checks.fedlrt.measurements.traces import E1, Trace, distance_loss, trace
 from toymodels.quadratic import random_quadratics
 
-SCOPE = "rounds with full correction: bowls in 2 x 2, indefinite quadratics in 5 x 4 and 4 x 6, one and three clients"
+SCOPE = (
+    "rounds with full correction: least squares in 2 x 2, indefinite quadratics in 5 x 4 and 4 x 6, "
+    "one and three clients"
+)
 
 ROUNDING = 1e-11
 

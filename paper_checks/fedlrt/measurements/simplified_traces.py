@@ -20,7 +20,8 @@ SMALL = 0.1
 """The delta up to which Assumption 1 counts as met."""
 
 SCOPE = (
-    "runs of 1 and 3 rounds: two opposite clients in 2 x 2, bowls, indefinite quadratics in 5 x 4 with 1 to 3 clients"
+    "runs of 1 and 3 rounds: two opposite clients in 2 x 2, least squares, indefinite quadratics in 5 x 4 with 1 to 3 "
+    "clients"
 )
 
 

@@ -14,7 +14,7 @@ class Flow:
     """Symbols of the low-rank dynamics in coordinates in which both bases are the first r axes.
 
     An orthogonal change of coordinates of rows and columns takes any orthonormal U and V there, and the dynamics with
-    them, so that an identity for all S and G here is one for all bases.
+    them, so an identity for all S and G here is one for all bases.
     """
 
     U: sympy.Matrix

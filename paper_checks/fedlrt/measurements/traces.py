@@ -223,7 +223,7 @@ class Rounds(Protocol):
 def tried_rates(rounds: Sequence[Rounds], stated: Stated, deltas: Sequence[float] | None = None) -> Tried:
     """Return the rates and numbers of local steps of rounds, and delta where a statement has one in [0, 1].
 
-    Products of rate and steps are rounded to nine digits of the greatest one, so that equal ones are.
+    Products of rate and steps are rounded to nine digits of the greatest one, so equal ones are.
     """
     unit = stated.high if isfinite(stated.high) else 1.0
     whole = unit * np.round(np.array([one.whole for one in rounds]) / unit, 9)

@@ -20,7 +20,7 @@ from paper_checks.stored_values import Values, square
 def alg_6(values: Values) -> Violation:
     """Take one step of two clients with losses |W - T|^2 / 2 from W = e1 e1', U = V = e1.
 
-    The gradients in U and V are -(T - W) e1 and -(T - W)' e1, so that client c's bases are e1 and, up to sign, the
+    The gradients in U and V are -(T - W) e1 and -(T - W)' e1, so client c's bases are e1 and, up to sign, the
     axis of its target. For any signs, a mean of coefficients in the bases of either client has no entry outside
     these two axes.
     """
@@ -57,8 +57,8 @@ def alg_6(values: Values) -> Violation:
         0,
         assumes=assumes,
         given={"targets": targets, "mean model": mean},
-        reads="losses |W - T|^2 / 2 from W = e1 e1', one step: "
-        "whichever client's bases are taken, an entry of the mean model that is 0 in them, the smaller of the two",
+        reads="losses |W - T|^2 / 2 from W = e1 e1', one step: an entry of the mean model that is 0 in the bases of a "
+        "client; the smaller of the two values for the two clients' bases",
     )
 
 

@@ -20,7 +20,7 @@ from paper_checks.stored_values import Values, fractions, square
 def assumption_1(factor: Fraction = Fraction(2)) -> str:
     r"""With b inside and a in all: the square outside is $a^2 - b^2$, and (14) says $a - b \le \delta g$.
 
-    For the global loss at the start a = g, so that $b = (1 - \delta)g + f$, and d is $1 - \delta$. For a client
+    For the global loss at the start a = g, so $b = (1 - \delta)g + f$, and d is $1 - \delta$. For a client
     $a = b + h$ with $\delta g = h + f$.
     """
     b = sympy.Symbol("b", positive=True)

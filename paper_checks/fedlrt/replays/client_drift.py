@@ -21,13 +21,13 @@ from paper_checks.stored_values import Values
 def claim_fedlin(limit: Fraction = Fraction(1), steps: Sequence[int] = (1, 2, 3, 10, 100, 1000), more: int = 1) -> str:
     r"""L-smooth clients, L bounded below, any constant $0 < \lambda \le 1/(Ls_*)$; the clients need not be convex.
 
-    FedLin, where each client descends by $\nabla\mathcal{L}_c - V_c$, is the full correction with $U = V = I$, so that
-    each round lowers the loss by at least $\frac\lambda2\|\nabla\mathcal{L}(w^t)\|^2$, by what `shared.local_steps`
-    proves and $1 - (1 - \frac1{2s_*})x \ge \frac1{2s_*}$. The sum over all rounds is at most $\mathcal{L}(w^1) -
+    FedLin, where each client descends by $\nabla\mathcal{L}_c - V_c$, is the full correction with $U = V = I$, so each
+    round lowers the loss by at least $\frac\lambda2\|\nabla\mathcal{L}(w^t)\|^2$, by what `shared.local_steps` proves
+    and $1 - (1 - \frac1{2s_*})x \ge \frac1{2s_*}$. The sum over all rounds is at most $\mathcal{L}(w^1) -
     \inf\mathcal{L}$: the gradients tend to 0, and every limit of iterates is a stationary point. If $\mathcal{L}$ is
     convex and has one minimiser, the set where $\mathcal{L} \le \mathcal{L}(w^1)$ is bounded; the iterates stay in it,
     all of their limits are stationary, hence the minimiser, and they converge to it. The correction needs the mean
-    gradient at the start, one more trip than FedAvg's weights and their mean.
+    gradient at the start, which takes one more exchange than FedAvg's weights and their mean.
     """
     full_correction_descends(limit, steps)
     rounds = len(exchanges("FedAvg")) + more

@@ -37,8 +37,8 @@ def cor_1(
     Each round has $\frac xL(1 - \kappa x)\|\nabla_{\tilde S}\mathcal{L}\|^2 \le \mathcal{L}(W_r^t) -
     \mathcal{L}(W_r^{t+1})$ plus the cost of its truncation. The sum over T rounds telescopes, and the least squared
     gradient is at most their mean. The constant $\frac1{x(1 - \kappa x)}$ grows with $\kappa < \frac12(1 + \sqrt2) <
-    1.2072$, so that its values at a few x are known; as $x(1 - \kappa x)$ is concave in x, a constant that serves at
-    two places serves between them.
+    1.2072$, so its values at a few x are known. As $x(1 - \kappa x)$ is concave in x, a constant that is valid at two
+    places is also valid between them.
     """
     bound = Fraction(kappa)
     _require_kappa_below(bound)

@@ -1,8 +1,8 @@
 """Figure 1 and the heterogeneous test of Section 4.1: all points at every client, a target of rank 1 for each.
 
-Clients with the same points have the same second derivative, whichever their targets. With full gradients the mean of
-their local steps is a step of the mean loss at the mean of their weights, and nothing is left for a correction to do.
-Steps on minibatches, which "local epochs" may mean, are not covered: clients that draw others have other curvatures.
+Clients with the same points have the same second derivative, regardless of their targets. With full gradients the mean
+of their local steps is a step of the mean loss at the mean of their weights, so a correction has no effect. Steps on
+minibatches, which "local epochs" may mean, are not covered: clients that draw others have other curvatures.
 """
 
 from __future__ import annotations

@@ -40,10 +40,10 @@ def claim_gu_gv(beyond_tangent: Fraction = Fraction(0)) -> str:
 
 @proof("fedlrt/lemma-1")
 def lemma_1(corner: Fraction = Fraction(1), ranks: Sequence[int] = (1, 2, 3)) -> str:
-    r"""$\tilde U = [U|\bar U]$ is orthonormal (eq. (22)), so that $\tilde U^\top U$ is the identity above zeros.
+    r"""$\tilde U = [U|\bar U]$ is orthonormal (eq. (22)), so $\tilde U^\top U$ is the identity above zeros.
 
-    Then $\tilde U^\top USV^\top\tilde V$ is S between two such matrices, the corner of zeros. The machine does the
-    product for some ranks; every entry outside the corner has a factor zero for any rank.
+    Then $\tilde U^\top USV^\top\tilde V$ is S between two such matrices, the corner of zeros. The program computes the
+    product for some ranks. For any rank, every entry outside the corner has a factor zero.
     """
     require(len(ranks) > 0, "no ranks")
     for r in ranks:
@@ -101,7 +101,7 @@ def eq_22(
 
     Here $G_2 = QR_2$ is a QR decomposition of the n - r lower rows, with r orthonormal columns in Q, which exist for
     $2r \le n$ and any rank of $G_2$. Then $[U|\bar U]R = [U|G_U]$ with R the upper triangle of I, $G_1$ and $R_2$,
-    which is a QR decomposition that leaves U as it is, and $\bar U^\top U = 0$. Any other one begins with columns $Q_1$
+    which is a QR decomposition that does not change U, and $\bar U^\top U = 0$. Any other one begins with columns $Q_1$
     such that $U = Q_1R_{11}$, where $R_{11} = Q_1^\top U$ is triangular and orthogonal, hence diagonal with entries 1
     and -1: a library can choose signs of the columns of U, and no more.
     """
@@ -117,7 +117,7 @@ def eq_22(
         whole = first.row_join(bar)
         R = sympy.eye(r).row_join(above).col_join(sympy.zeros(r, r).row_join(R_2))
         same(whole * R, first.row_join(above.col_join(Q * R_2)), f"not a decomposition at {n}, {r}")
-        require(R.is_upper and n >= 2 * r, f"R is no triangle, or no room, at {n}, {r}")
+        require(R.is_upper and n >= 2 * r, f"R is not triangular, or does not fit, at {n}, {r}")
         product, below = whole.T * first, r + columns
         require(product.rows == r + below, "another shape")
         same(product, (corner * sympy.eye(r)).col_join(sympy.zeros(below, r)), f"not [I; 0] at {r}")

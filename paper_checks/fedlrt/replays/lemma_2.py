@@ -23,7 +23,7 @@ def lemma_2(share: Fraction = Fraction(1), ranks: Sequence[int] = (1, 2, 3)) -> 
     r"""Both pairs of columns are one up to an invertible matrix.
 
     With G the gradient at $U_0S_0V_0^\top$ the chain rule gives $\nabla_K\mathcal{L} = GV_0$ and $\nabla_U\mathcal{L} =
-    GV_0S_0^\top$, so that $[U_0|K(t_1)] = [U_0|U_0S_0 - \lambda GV_0] = [U_0|-\nabla_U\mathcal{L}]\,M$ with $M =
+    GV_0S_0^\top$, so $[U_0|K(t_1)] = [U_0|U_0S_0 - \lambda GV_0] = [U_0|-\nabla_U\mathcal{L}]\,M$ with $M =
     \begin{pmatrix}I & S_0\\0 & \lambda S_0^{-\top}\end{pmatrix}$, of determinant $\lambda^r/\det S_0 \ne 0$. So the
     spans are one; for V and L take the transposed problem. The models of (17) start at $P_{\tilde U}W_0P_{\tilde V}$
     and follow $\dot W = -P_{\tilde U}\nabla\mathcal{L}(W)P_{\tilde V}$: of the bases they know the spans only.
@@ -51,7 +51,7 @@ def step_20(tilt: Fraction = Fraction(0)) -> str:
 
     With $K(t_1) = U_0S_0 - \lambda X$: the triangles are $\begin{pmatrix}I & S_0\\0 & \lambda I\end{pmatrix}$,
     $\begin{pmatrix}I & I\\0 & \lambda I\end{pmatrix}$ and $\begin{pmatrix}I & 0\\0 & \lambda I\end{pmatrix}$, of
-    determinant $\lambda^r \ne 0$, for singular $S_0$ too. For V and L take the transposed problem.
+    determinant $\lambda^r \ne 0$, even for singular $S_0$. For V and L take the transposed problem.
     """
     last = row(U, -X + tilt * J)
     for name, beside, above in (
@@ -69,7 +69,7 @@ def step_20(tilt: Fraction = Fraction(0)) -> str:
 def step_21(sign: int = 1, left: int = 0, within: Fraction = Fraction(1)) -> str:
     r"""With (5), $\dot S = -U^\top GV$ and $\dot U = -(I - P_U)GVS^{-1}$, and with $P_U = UU^\top$ every line is $-GV$.
 
-    Nothing is used of the matrices but $S^{-1}S = I$, so that the lines hold for all sizes, ranks and gradients.
+    Nothing is used of the matrices but $S^{-1}S = I$, so the lines hold for all sizes, ranks and gradients.
     """
     inverse = (T if left else S) ** -1
     end, P = -G * V, U * Ut
@@ -91,7 +91,7 @@ def step_chain(scale: Fraction = Fraction(1), plain: int = 0) -> str:
 
     So $\nabla_U\mathcal{L} = GVS^\top$ for all sizes and every loss; the machine differentiates in every entry of U at
     some sizes, with the linear loss $\langle G, W\rangle$, which represents every loss to first order. For S of full
-    rank $S^\top S^{-\top} = I$, so that $-\nabla_U\mathcal{L}\,S^{-\top} = -GV = \dot K$: each of the two matrices is
+    rank $S^\top S^{-\top} = I$, so $-\nabla_U\mathcal{L}\,S^{-\top} = -GV = \dot K$: each of the two matrices is
     the other times an invertible one, and they span the same.
     """
     for m, n, r in SIZES:

@@ -77,7 +77,7 @@ def lemma_3(constant: Fraction = Fraction(1), sizes: Sequence[tuple[int, int]] =
     r"""Projection loses norm, and $\|USV^\top\| = \|S\|$.
 
     Complete U and V to orthogonal matrices. They leave the Frobenius norm of $A = F(US_1V^\top) - F(US_2V^\top)$ as it
-    is; the entries of $U^\top AV$, and of $P_UAP_V$ in these bases, are some of the entries, so that the square of
+    is; the entries of $U^\top AV$, and of $P_UAP_V$ in these bases, are some of the entries, so the square of
     their norm is less by a sum of squares. Then $\|A\| \le L\|U(S_1 - S_2)V^\top\| = L\|S_1 - S_2\|$, by
     $U^\top U = V^\top V = I$ in the trace. F(W) = LW attains it.
     """
@@ -95,7 +95,7 @@ def lemma_3(constant: Fraction = Fraction(1), sizes: Sequence[tuple[int, int]] =
 
 @proof("fedlrt/lemma-3-proof@operator-norms-of-the-bases")
 def lemma_3_proof(constant: Fraction = Fraction(1), sizes: Sequence[tuple[int, int]] = ((2, 1), (3, 2), (4, 4))) -> str:
-    r"""Orthonormal bases and their transposes have the operator norm 1, so that steps (II) are equalities.
+    r"""Orthonormal bases and their transposes have the operator norm 1, so steps (II) are equalities.
 
     Step (I): a product has at most the Frobenius norm of one factor times the operator norms of the others. Here it can
     be seen at once: in U and V, completed to orthogonal matrices, $P_UDP_V$ has some of the entries of D, and

@@ -51,8 +51,8 @@ def eq_7(rate: Fraction = Fraction(1), more: int = 0) -> str:
 def eq_8(sign: Fraction = Fraction(1), share: Fraction = Fraction(1), more: int = 1) -> str:
     r"""The first step is along the mean gradient for every client, and the corrections add up to zero.
 
-    Without correction a round has two trips, for gradients of the factors and for coefficients; the gradients of
-    $\tilde S$, which need the wide bases, are a third.
+    Without correction a round has two exchanges, one for the gradients of the factors and one for the coefficients. The
+    gradients of $\tilde S$, which need the wide bases, take a third.
     """
     step = S_c - RATE * (wide(g_s) + sign * (share * wide(g) - wide(g_c)))
     chain_rule()
@@ -80,8 +80,8 @@ def eq_9(
 ) -> str:
     r"""The block of $\tilde U^\top A\tilde V$ for $\tilde U = [U|\bar U]$ is $U^\top AV$, the gradient in S of (9).
 
-    Gradients in S need the bases U and V only, so that they travel with those in U and V: two trips, as FedLin's for
-    the weights' gradient and for the weights.
+    Gradients in S need the bases U and V only, so they are sent with the gradients in U and V. This makes two
+    exchanges, as in FedLin, which sends the weights' gradient and the weights.
     """
     full = wide(g - g_c)
     stated = outside * (full - CORNER * full * CORNER) + sign * block * CORNER * full * CORNER
@@ -115,11 +115,11 @@ def claim_trunc_as_printed(values: Values) -> Violation:
 def claim_trunc(after: int = 1, sizes: Sequence[int] = (2, 4, 6)) -> str:
     r"""The rule asks of $r_1$ what the best matrix of rank $r_1$ misses (Eckart and Young) to be below the threshold.
 
-    The square of that distance is the sum of $\sigma_i^2$ over $i > r_1$. It is 0 at 2r, so that some $r_1$ is
+    The square of that distance is the sum of $\sigma_i^2$ over $i > r_1$. It is 0 at 2r, so some $r_1$ is
     admitted, and at 0 it is $\|\tilde S^*\|^2 \ge \vartheta^2$; the smallest admitted one is therefore the least
     rank within $\vartheta$. Between $r_1 - 1$ and $r_1$ it falls by $\sigma_{r_1}^2$, which is then positive, as
     the values before it are. With the tail from $\sigma_{r_1}$ on the sum at 2r is $\sigma_{2r}^2$, the smallest of
-    all, so that none is admitted where $\sigma_{2r} \ge \vartheta$.
+    all, so none is admitted where $\sigma_{2r} \ge \vartheta$.
     """
     tail_is_what_the_best_rank_misses(after, sizes)
     return (

@@ -1,4 +1,4 @@
-"""Section 4.1, homogeneous test: its setting, its step size, and what it is said to show."""
+"""Section 4.1, homogeneous test: its setting, its step size, and what the paper says it shows."""
 
 from __future__ import annotations
 

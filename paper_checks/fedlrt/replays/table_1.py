@@ -1,4 +1,4 @@
-"""Table 1 and what the text says of it: costs counted while the algorithms run, as polynomials in the sizes."""
+"""Table 1 and what the text says about it: costs counted while the algorithms run, as polynomials in the sizes."""
 
 from __future__ import annotations
 

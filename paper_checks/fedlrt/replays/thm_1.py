@@ -40,7 +40,7 @@ def thm_1(certificate: Values, further_steps: Sequence[int] = (100, *FURTHER_STE
     gradient differs there from that at the start, $|D_k| \le |e_k|$. From $e_{k+1} = e_k - \lambda(g + D_k)$ follows
     $|e_{k+1}| \le (1 + \lambda)|e_k| + \lambda|g|$, and by induction $|e_k| \le ((1 + \lambda)^k - 1)|g|$, which the
     loss $-\frac12\|w\|^2 + \langle g, w\rangle$ attains. Here $((1 + \lambda)^k - 1)/\lambda = \sum_{j<k}(1 +
-    \lambda)^j$ grows with k and with $\lambda$, so that for $k \le s_*$ and $\lambda \le 1/s_*$ it is at most $s_*((1 +
+    \lambda)^j$ grows with k and with $\lambda$, so for $k \le s_*$ and $\lambda \le 1/s_*$ it is at most $s_*((1 +
     1/s_*)^{s_*} - 1)$. That is below $(e - 1)s_*$, as the terms $\binom{s_*}j s_*^{-j}$ of the power are at most those
     of the series of e, $1/j!$. So $|e_k| \le (e - 1)s_*\lambda|g|$, less than the printed bound.
     """
@@ -71,8 +71,9 @@ def thm_6_recursion(
     r"""The step of (26), the triangle inequality, Lemma 3, $\tilde S_c = \tilde S$ and $\lambda L \le \frac1{s_*}$.
 
     With a, d and G for the norms of $\tilde S_c^s - \tilde S_c$, of the change of the client's gradient and of the mean
-    one: the square of the sum of norms minus the square of the norm of the sum is made of Cauchy and Schwarz's rests;
-    then $d = a - h$ with $h \ge 0$ by Lemma 3, and $\lambda = \frac1{s_*} - f$ with $f \ge 0$.
+    one: the square of the sum of norms minus the square of the norm of the sum consists of the remainders in the
+    inequality of Cauchy and Schwarz; then $d = a - h$ with $h \ge 0$ by Lemma 3, and $\lambda = \frac1{s_*} - f$ with
+    $f \ge 0$.
     """
     G, f, *rests = sympy.symbols("G f f_1:4", positive=True)
     chain_rule()

@@ -26,12 +26,13 @@ def thm_2(
 ) -> str:
     r"""The local steps, then the truncation; the two bounds are added.
 
-    With full correction every client's first step is along g, so that $\rho = 1$ and $R = 1 - \frac1s < 1$ in
+    With full correction every client's first step is along g, so $\rho = 1$ and $R = 1 - \frac1s < 1$ in
     `shared.local_steps`: for $x = s_*\lambda L \le 1$ the loss changes by at most $-s_*\lambda(1 -
     \frac{1+R}2x)\|g\|^2$ before truncation, with $\frac{1+R}2 = 1 - \frac1{2s_*}$. The truncation adds at most
-    $\vartheta\|\nabla\mathcal{L}\| + \frac L2 \vartheta^2$. No smaller constant serves all small learning rates: $\frac
-    L2\|W - B\|^2$ for every client changes without truncation by $-\frac{1 - (1 - \lambda L)^{2s_*}}{2L}\|g\|^2$, which
-    is $-s_*\lambda(1 - (1 - \frac1{2s_*})x)\|g\|^2$ up to terms of third order in $\lambda$.
+    $\vartheta\|\nabla\mathcal{L}\| + \frac L2 \vartheta^2$. No smaller constant works for all small learning rates:
+    $\frac L2\|W - B\|^2$ for every client changes without truncation by $-\frac{1 - (1 - \lambda
+    L)^{2s_*}}{2L}\|g\|^2$, which is $-s_*\lambda(1 - (1 - \frac1{2s_*})x)\|g\|^2$ up to terms of third order in
+    $\lambda$.
     """
     descent_for_all_steps(largest, limit, steps, square=Fraction(1))
     cost_of_truncation(square)
@@ -39,15 +40,15 @@ def thm_2(
         least = (1 - Fraction(1, 2 * s)) * s**2
         require(Fraction(comb(2 * s, 2), 2) == least, f"another constant at {s} steps")
     return (
-        r"the constant $1 - \frac1{2s_*}$ for all clients, steps and $s_*\lambda L \le 1$ "
-        "(a client's drift by induction, then a rational inequality in one variable), the least one by a "
-        "bowl, and smoothness along the truncation"
+        r"the constant $1 - \frac1{2s_*}$ for all clients, steps and $s_*\lambda L \le 1$ (a client's drift by "
+        "induction, then a rational inequality in one variable); a quadratic shows that no smaller constant works; "
+        "smoothness bounds the truncation"
     )
 
 
 @replay("fedlrt/thm-2", **TRUNCATED)
 def thm_2_as_printed(values: Values) -> Violation:
-    r"""One client, one local step, 2 x 2, rank 1, loss $|W - B|^2/2$, so that L = 1 and the wide bases span everything.
+    r"""One client, one local step, 2 x 2, rank 1, loss $|W - B|^2/2$, so L = 1 and the wide bases span everything.
 
     The bases are wide because the gradient of U leaves the span of U, and likewise for V.
     """
@@ -59,8 +60,9 @@ def thm_2_as_printed(values: Values) -> Violation:
         -at.rate * (1 - 12 * at.rate) * square + theta,
         assumes=assumes,
         given=at.given,
-        reads="one client, one step, L = |W - B|^2/2, rank 1 to 1 in either reading of the truncation rule (if the "
-        "tail begins after what is kept, also with theta = 3/2): change of the loss, against the printed bound",
+        reads="one client, one step, L = |W - B|^2/2, rank 1 before and after in either reading of the truncation rule "
+        "(with theta = 3/2 as well if the tail begins after the kept values): change of the loss, against the printed "
+        "bound",
     )
 
 
@@ -68,7 +70,7 @@ def thm_2_as_printed(values: Values) -> Violation:
 def eq_36(square: Fraction = Fraction(1, 2)) -> str:
     r"""Smoothness between the model before and after truncation, then Cauchy and Schwarz.
 
-    The part that is cut has a norm of at most $\vartheta$, so that $\mathcal{L}(W + D) - \mathcal{L}(W) \le
+    The part that is cut has a norm of at most $\vartheta$, so $\mathcal{L}(W + D) - \mathcal{L}(W) \le
     \langle\nabla\mathcal{L}(W), D\rangle + \frac L2 \|D\|^2 \le \vartheta\|\nabla\mathcal{L}(W)\| + \frac
     L2\vartheta^2$. With a bound G on the gradient along the way the mean value gives $\mathcal{L}(W + D) -
     \mathcal{L}(W) = \langle\nabla\mathcal{L}(W + hD), D\rangle \le \|\nabla\mathcal{L}(W + hD)\|\,\|D\| \le

@@ -61,8 +61,8 @@ def thm_3(
 ) -> str:
     r"""A round descends by at least $|g|^2/K$ minus the cost of truncation; the least $|g|^2$ is below the mean.
 
-    That share is the exact worst case of the local steps, which one quadratic for all clients attains (below), so that
-    K is the least for T = 1. As x tends to 0, K grows like $L/x$: no constant serves all small rates. For the
+    That share is the exact worst case of the local steps, which one quadratic for all clients attains (below), so
+    K is the least for T = 1. As x tends to 0, K grows like $L/x$: no constant works for all small rates. For the
     comparison $1 - (1 - \lambda L)^{2s_*} \ge 2x(1 - x)$: with $w = (1 - \lambda L)^{s_*} \le e^{-x} \le 1 - x +
     \frac{x^2}2$ one has $1 - w^2 \ge 1 - (1 - x + \frac{x^2}2)^2 = 2x(1 - x) + x^3(1 - \frac x4)$. For the constants at
     single x: K falls as x grows, and it is below $\frac{2L}{1 - e^{-2x}}$ for every $s_*$, with $e^{-y} \le 1 - y +
@@ -78,7 +78,7 @@ def thm_3(
             w -= step * w
         K = 2 / (1 - (1 - step) ** (2 * s))
         attained = K * (1 - w**2) / 2 == 1 and 1 / (limit * (1 - limit)) >= K
-        require(attained, f"the bowl does not attain K at {s} steps, or K is above 1/(x(1 - x))")
+        require(attained, f"the quadratic does not attain K at {s} steps, or K is above 1/(x(1 - x))")
     require(len(constants) > 0, "no constants")
     for place, constant in constants.items():
         y = 2 * Fraction(place)
@@ -86,8 +86,8 @@ def thm_3(
         require(0 < y <= 2 * limit and constant * fallen >= 2, f"the constant at {place}")
     cost_of_truncation(Fraction(1, 2))
     return (
-        "the exact worst case of the local steps, attained by a bowl, smoothness along the truncation, and the mean "
-        "over the rounds"
+        "the exact worst case of the local steps, attained by a quadratic, smoothness along the truncation, and the "
+        "mean over the rounds"
     )
 
 
@@ -165,8 +165,8 @@ def claim_thm3_text(
     $\tan2\psi \le (1-x)\tan2\varphi$, and u tends to b. With $\frac\lambda4 < \vartheta < \frac12$ every round is cut
     to rank one: the smaller value is at most the form at the vector across u, $q\sin^2\varphi \le x|b|^2\cdot\frac15 =
     \frac x4$, and the leading one at least the form at u, $p + q\cos^2\varphi \ge (1-x)s +
-    x|b|^2\cdot\frac45 = (1-x)s + x$, so that s is never below 1. The leading value is at least $p\cos^2\varphi + q$ and
-    at most $p + q$, so that s tends to $|b|^2$, and W to $bb^\top$.
+    x|b|^2\cdot\frac45 = (1-x)s + x$, so s is never below 1. The leading value is at least $p\cos^2\varphi + q$ and
+    at most $p + q$, so s tends to $|b|^2$, and W to $bb^\top$.
     """
     full_correction_descends(limit, steps)
     b, axis = sympy.Matrix([1, beyond, 0, 0]), sympy.Matrix([0, 0, 0, 1])

@@ -47,7 +47,7 @@ def no_smaller_constant_serves(constant: Fraction) -> None:
     r"""No constant below $\frac{1+R}2$ serves all small rates; `constant` is a factor of it, which must be 1.
 
     Clients start along $p = g + \delta n$, where $|g| = 1$, g is in the block of S, and n is a unit vector in the wide
-    bases and outside that block, so that $|p| = \rho$. The n of all clients add up to zero: two are opposite, and
+    bases and outside that block, so $|p| = \rho$. The n of all clients add up to zero: two are opposite, and
     three or more lie in a plane. As the mean gradient g adds no direction to the bases, a QR decomposition completes
     them with columns of its own; n is made of products of these with one another or with columns of U and V. Each
     client has, up to terms of higher order in the rate, gradients $D(-tp) = -t\rho g$ on its way, $t = k\lambda$, and
@@ -82,7 +82,7 @@ def loss_can_rise(push: int = 4, inside: int = 20_000) -> None:
     Let $n = 2$, $r = 1$, L = 1, $W_r = e_1e_1^\top$ and $w = W - W_r$. Two clients have the losses $\pm(Pw_{11} +
     Qw_{22} + w_{11}w_{22}) + w_{11} + \delta(w_{12} + w_{21})$, of which the terms with $\pm$ cancel in L, and take two
     steps of $\lambda = \frac1{48}$; $Q = \frac4\lambda = 192$ and $P = 20000k$. As $\delta \ne 0$ the wide bases are
-    the whole plane. The correction takes out P and leaves Q, so that $w_{22}$ moves by $\mp\lambda Q$ in the first
+    the whole plane. The correction takes out P and leaves Q, so $w_{22}$ moves by $\mp\lambda Q$ in the first
     step, and $w_{11}$ by $-\lambda(1 - \lambda Q)$ in the second one of either client. In the mean $w_{11} = -2\lambda
     + \lambda^2Q = 2\lambda$, $w_{12} = w_{21} = -2\lambda\delta$ and $w_{22} = 0$: the loss rises by $2\lambda(1 -
     2\delta^2)$, while $C > 0$, and nothing is cut where $\vartheta$ is below the smaller singular value, which is not
@@ -203,7 +203,7 @@ def thm_4(
 ) -> str:
     r"""A client starts along $p_c$: g inside the block, its own gradient outside; the mean of the $p_c$ is g.
 
-    $\frac1C\sum|p_c|^2 \le |g|^2 + \delta^2|g|^2$, so that $R = (1 - \frac1s)\sqrt{1+\delta^2}$. The certificates prove
+    $\frac1C\sum|p_c|^2 \le |g|^2 + \delta^2|g|^2$, so $R = (1 - \frac1s)\sqrt{1+\delta^2}$. The certificates prove
     the same for some clients and steps with nothing but the inequalities of smooth functions. That (14) is not enough,
     however small $\delta$ is, an example shows (below).
     """
@@ -247,7 +247,7 @@ def _step_of_algorithm_5(corner: sympy.Matrix) -> Any:
 def thm_11_hat_lines(
     jensen: Fraction = Fraction(1), clients: Sequence[int] = (1, 2, 3), steps: Sequence[int] = (1, 2, 3)
 ) -> str:
-    r"""Algorithm 5 corrects only the corner, so that the rest moves along the clients' own gradients, from zero.
+    r"""Algorithm 5 corrects only the corner, so the rest moves along the clients' own gradients, from zero.
 
     Its end is minus $\frac\lambda C\sum_{c,s}\nabla_{\hat S}\mathcal{L}_c(\tilde W_{r,c}^s)$ (Lemma 1, eq. (40) as
     corrected): the first equalities of both terms. A product with the gradient is a sum of products, each at most the
@@ -410,8 +410,8 @@ def thm_11_hat_second_as_printed(values: Values) -> Violation:
 def thm_11_combine(loss: Fraction = Fraction(2), half: Fraction = Fraction(1, 2)) -> str:
     r"""With L = 1, $\|U^\top FV\|^2 = (1 - \delta^2)G + f$ and $1 - 12x = h \ge 0$ right minus left side is $xhf$.
 
-    $G = \|\tilde U^\top F\tilde V\|^2$, and f is what the block has above its least share of it; all three factors are
-    non-negative.
+    $G = \|\tilde U^\top F\tilde V\|^2$, and f is the excess of the block over its smallest share of G; all three
+    factors are non-negative.
     """
     delta = sympy.Symbol("delta", positive=True)
     block = (1 - delta**2) * G + f
@@ -437,7 +437,7 @@ def _step_one(values: Values, power: int) -> Violation:
     rest = delta**power * (x + x**2)
     first = -x * (1 - 12 * x * L)
     last = -x * (1 - delta**2 - 12 * x * L + delta**2 * x)
-    unequal = Hypothesis("second line, which is printed to equal the third", first + rest, "!=", last)
+    unequal = Hypothesis("second line, which the paper equates with the third", first + rest, "!=", last)
     return Violation(
         first * share + rest,
         first + rest,

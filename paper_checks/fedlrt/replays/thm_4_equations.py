@@ -122,7 +122,7 @@ def eq_42_as_printed(values: Values) -> Violation:
 
 @proof("fedlrt/eq-42@the-corner-and-the-rest")
 def eq_42(share: Fraction = Fraction(1), off_diagonal: int = 2) -> str:
-    r"""The rest has zeros in the corner, so that the squares of the two parts add up, entry by entry.
+    r"""The rest has zeros in the corner, so the squares of the two parts add up, entry by entry.
 
     At the start $\tilde S$ is S in the corner of zeros (Lemma 1), and the rest is zero. Of the three blocks next to the
     corner two are off the diagonal.
@@ -158,11 +158,11 @@ def eq_43_44(
 ) -> str:
     r"""Lemma 4, and products and squares in common orthonormal bases, entry by entry.
 
-    Both models have the bases $\tilde U$, $\tilde V$, so that their difference is $\tilde Ud\tilde V^\top$ with
+    Both models have the bases $\tilde U$, $\tilde V$, so their difference is $\tilde Ud\tilde V^\top$ with
     $d = \tilde S^* - \tilde S$; for every matrix F, $\langle\tilde Ud\tilde V^\top, F\rangle = \langle d, \tilde
     U^\top F\tilde V\rangle$, and $\|\tilde Ud\tilde V^\top\| = \|d\|$ as $\tilde U^\top\tilde U = \tilde V^\top\tilde
     V = I$. The chain rule along d is $\nabla_{\tilde S}\mathcal{L} = \tilde U^\top\nabla\mathcal{L}\tilde V$. The block
-    of S and the rest have no entry in common, so that both sums split.
+    of S and the rest have no entry in common, so both sums split.
     """
     smoothness(-sign, half)
     chain_rule(last)
@@ -199,7 +199,7 @@ def eq_46(
     r"""The argument of `shared.local_steps` for the block of S only, with g its gradient there.
 
     The correction takes the block's part of every client's first step to g, and what lies outside the block stays the
-    client's own: the client starts along $p_c$ with $\frac1C\sum_c|p_c|^2 \le (1 + \delta^2)|g|^2$, so that $\rho =
+    client's own: the client starts along $p_c$ with $\frac1C\sum_c|p_c|^2 \le (1 + \delta^2)|g|^2$, so $\rho =
     \sqrt{1+\delta^2}$. The block's part of the mean step is $-s\lambda(g + u)$, and u, a part of the drift, is at most
     as long as it: $|u| \le R\beta|g|$ with $R = (1 - \frac1s)\rho$. The rest is as there.
     """

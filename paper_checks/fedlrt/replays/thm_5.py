@@ -27,9 +27,9 @@ def eq_17(values: Values) -> Violation:
 def thm_5(d_2: Fraction = Fraction(1), d_3: Fraction = Fraction(1), longest: Fraction = Fraction(1)) -> str:
     r"""Both flows start at $W_0$, which lies in the wide bases; let P be the projection on them.
 
-    $e = W - W_r$ has $e' = -(\nabla\mathcal{L}(W) - \nabla\mathcal{L}(W_r)) - (I - P)\nabla\mathcal{L}(W_r)$, so that
+    $e = W - W_r$ has $e' = -(\nabla\mathcal{L}(W) - \nabla\mathcal{L}(W_r)) - (I - P)\nabla\mathcal{L}(W_r)$, so
     $\|e\|' \le L\|e\| + B$ and, by Gronwall, $\|e\| \le y(t) = B(e^{Lt} - 1)/L$, the solution of $y' = Ly + B$ from 0.
-    With $x = Lt$, $xe^x - (e^x - 1)$ is 0 at 0 and has the derivative $xe^x \ge 0$, so that $y \le Be^{Lt}t \le Be^Lt$
+    With $x = Lt$, $xe^x - (e^x - 1)$ is 0 at 0 and has the derivative $xe^x \ge 0$, so $y \le Be^{Lt}t \le Be^Lt$
     for $t \le 1$. Truncation adds at most $\vartheta \le \vartheta/t$.
     """
     t, L, B, x, A = sympy.symbols("t L B x A", positive=True)
@@ -38,7 +38,7 @@ def thm_5(d_2: Fraction = Fraction(1), d_3: Fraction = Fraction(1), longest: Fra
     room = d_2 * x * sympy.exp(x) - (sympy.exp(x) - 1)
     slope = sympy.expand(sympy.simplify(sympy.diff(room, x) * sympy.exp(-x)))
     require(room.subs(x, 0) == 0 and non_negative(slope), "the integral is not below d_2 B e^L t")
-    require(longest == 1, "e^(Lt) is at most e^L for t up to 1 alone")
+    require(longest == 1, "e^(Lt) is at most e^L only for t up to 1")
     numerator = sympy.cancel((d_3 - longest / (1 + A)) * (1 + A))  # t = longest / (1 + A)
     require(non_negative(numerator), "the truncated part is not within d_3 theta / t")
     return (
@@ -51,7 +51,7 @@ def thm_5(d_2: Fraction = Fraction(1), d_3: Fraction = Fraction(1), longest: Fra
 def thm_5_as_printed(values: Values) -> Violation:
     r"""Follow a flat loss, both flows at rest, $d_2, d_3 > 0$: $\Delta t$ in units of $d_3$, the rest of $d_2d_3$.
 
-    A flat loss has every L and every B, so that constants that depend on these are any numbers; a bound with $d_2$ or
+    A flat loss has every L and every B, so constants that depend on these are any numbers; a bound with $d_2$ or
     $d_3$ at most 0 implies the one with positive numbers in their place.
     """
     time, theta, cut = fractions(values, "time over d_3", "theta over d_2 d_3", "cut part over d_2 d_3")

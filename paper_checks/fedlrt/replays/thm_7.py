@@ -2,9 +2,9 @@ r"""Theorem 7 (Appendix F.2, eq. (31)): descent of a round with full correction,
 
 Setting: `shared.chains`.
 
-L = 1, and all is in the coefficients of the wide bases, from the start of the round. g is the global gradient there.
-After k steps client c is at $e_{c,k}$, with $e_{c,0} = 0$ and $e_{c,k+1} = e_{c,k} - \lambda(g + D_{c,k})$, where
-$D_{c,k}$ is how much its own gradient at $e_{c,k}$ differs from that at the start, so that $|D_{c,k}| \le |e_{c,k}|$.
+L = 1, and everything is in coefficients of the wide bases, relative to the start of the round. g is the global gradient
+there. After k steps client c is at $e_{c,k}$, with $e_{c,0} = 0$ and $e_{c,k+1} = e_{c,k} - \lambda(g + D_{c,k})$,
+where $D_{c,k}$ is the difference between its own gradient at $e_{c,k}$ and at the start, so $|D_{c,k}| \le |e_{c,k}|$.
 The mean of the clients' ends after s steps is $w = -s\lambda g - \frac\lambda C\sum_{c,k}D_{c,k}$.
 
 Setting: `shared.update_symbols`.
@@ -55,16 +55,16 @@ def thm_7(first: Fraction = ONE, drift: Fraction = ONE, square: Fraction = ONE) 
     r"""Smoothness of the mean between start and end, and both terms of the line after it.
 
     $L(w) - L(0) \le \langle g, w\rangle + \frac12|w|^2$ for the end w of the mean client, and the two terms are bounded
-    as in [the first term](fedlrt--thm-7-first-term.md) and [the second](fedlrt--thm-7-second-term.md): their sum is the
-    statement with the constants 1, 1, 1, for all sizes and rates. The machine does it at some sizes, and shows
-    there that 1/2, 1, 1/2 serve too for $s_*\lambda \le 2$: for each case, right side minus left side is a sum of what
-    is known to be non-negative.
+    as in [the first term](fedlrt--thm-7-first-term.md) and [the second](fedlrt--thm-7-second-term.md). Their sum is the
+    statement with the constants 1, 1, 1, for all sizes and rates. The program repeats this for some sizes and shows
+    that there the constants 1/2, 1, 1/2 also work for $s_*\lambda \le 2$: in each case, the right side minus the left
+    side is a sum of non-negative terms.
 
     Let g be the mean gradient at the start and, for a client at a step, e how far it is from the start and D the change
     of its gradient since then: $|D| \le |e|$, as L = 1. Let t be 1 if all constants are 1, and $1 - s_*\lambda$ if the
-    first and the last are one half, so that $|t| \le 1$. Then right minus left side is made of $|e||g| + t\langle g,
-    D\rangle$ and $|e|^2 - |D|^2$ for the clients and steps, of the smoothness of the mean between start and end, and of
-    a quadratic form in g and all D that is positive semidefinite.
+    first and the last are one half, so $|t| \le 1$. Then the right side minus the left side is a sum of $|e||g| +
+    t\langle g, D\rangle$ and $|e|^2 - |D|^2$ for the clients and steps, of the smoothness of the mean between start and
+    end, and of a quadratic form in g and all D that is positive semidefinite.
     """
     printed, half = (first, drift, square), (Fraction(1, 2), ONE, Fraction(1, 2))
     every = rounds(WHOLES)
@@ -73,8 +73,8 @@ def thm_7(first: Fraction = ONE, drift: Fraction = ONE, square: Fraction = ONE) 
         for clients, steps, step in cases:
             _descends_by_both_terms(clients, steps, step, *constants)
     return (
-        "for all sizes and rates by the bounds of the two terms; what is left of right minus left side by machine "
-        f"as well, in {len(every) + len(slow)} cases, {len(every)} of them with the printed constants"
+        "for all sizes and rates by the bounds of the two terms; the program also checks the difference of the two "
+        f"sides in {len(every) + len(slow)} cases, {len(every)} of them with the printed constants"
     )
 
 
@@ -97,7 +97,7 @@ def thm_7_clients(sign: Fraction = Fraction(1), steps: Sequence[int] = (1, 2, 3)
         (own,) = _negative_gradients(1, count)
         moved = RATE * total(force - own[0] + mean for force in own)
         same(moved, sign * RATE * (total(own) + count * (mean - own[0])), f"the last member at {count} steps")
-    return "the steps of (26), however many, added, with the correction in each"
+    return "any number of steps of (26), added, with the correction in each"
 
 
 @replay("fedlrt/thm-7-clients")
@@ -162,7 +162,7 @@ def eq_32(
 ) -> str:
     r"""Each client adds its steps (26) in common bases; over the clients $F - F_c$ adds up to zero.
 
-    $\tilde U(\tilde U^\top A\tilde V)\tilde V^\top = P_{\tilde U}AP_{\tilde V}$ is linear in A, so that the mean of
+    $\tilde U(\tilde U^\top A\tilde V)\tilde V^\top = P_{\tilde U}AP_{\tilde V}$ is linear in A, so the mean of
     the models is the start and the sum of all $F_c$, for any C and $s_*$. The sums are written out at some.
     """
     require(len(clients) * len(steps) > 0, "no sizes")
@@ -233,9 +233,9 @@ ROUNDS = rounds(WHOLES)
 def thm_7_first_term(drift: Fraction = Fraction(1), leading: Fraction = Fraction(1)) -> str:
     r"""The mean w of the clients' ends in the inner product with g, for any numbers of clients and steps, any rate.
 
-    It is $\langle g, w\rangle + s\lambda|g|^2 = -\frac\lambda C\sum_{c,k}\langle g, D_{c,k}\rangle$. Each product is
-    at most $|g||D_{c,k}| \le |g||e_{c,k}|$ by Cauchy and Schwarz, which gives the printed right side. The machine does
-    the identity at some sizes: what is left of right minus left side is zero.
+    It is $\langle g, w\rangle + s\lambda|g|^2 = -\frac\lambda C\sum_{c,k}\langle g, D_{c,k}\rangle$. Each product is at
+    most $|g||D_{c,k}| \le |g||e_{c,k}|$ by Cauchy and Schwarz, which gives the printed right side. The program checks
+    the identity for some sizes: the right side minus the left side is zero.
     """
     for clients, steps, step in ROUNDS:
         slack = CorrectedRound(clients, steps, step)
@@ -246,8 +246,8 @@ def thm_7_first_term(drift: Fraction = Fraction(1), leading: Fraction = Fraction
         size = f"{clients} clients, {steps} steps of {step}"
         require(slack.non_negative(), f"the rest is not positive semidefinite at {size}")
     return (
-        "for all sizes and rates by Cauchy and Schwarz; what is left of right minus left side by machine as "
-        f"well, at {len(ROUNDS)} of them"
+        "for all sizes and rates by Cauchy and Schwarz; the program also checks the difference of the two sides at "
+        f"{len(ROUNDS)} of them"
     )
 
 
@@ -289,8 +289,8 @@ def thm_7_second_term(square: Fraction = Fraction(1), leading: Fraction = Fracti
 
     They are $x = -s\lambda g$ and $y = -\frac\lambda C\sum_{c,k}D_{c,k}$. The square of a sum of sC vectors is at most
     sC times the sum of their squares (Lemma 6): $|y|^2 \le \frac{\lambda^2s}C \sum_{c,k}|D_{c,k}|^2 \le
-    \frac{\lambda^2s}C\sum_{c,k}|e_{c,k}|^2$, for any sizes and rates. The machine finds the rest of right minus left
-    side positive semidefinite at some sizes.
+    \frac{\lambda^2s}C\sum_{c,k}|e_{c,k}|^2$, for any sizes and rates. For some sizes, the program checks that the rest
+    of right minus left side is positive semidefinite.
     """
     for clients, steps, step in ROUNDS:
         slack = CorrectedRound(clients, steps, step)
@@ -301,8 +301,8 @@ def thm_7_second_term(square: Fraction = Fraction(1), leading: Fraction = Fracti
         size = f"{clients} clients, {steps} steps of {step}"
         require(slack.non_negative(), f"the rest is not positive semidefinite at {size}")
     return (
-        "for all sizes and rates by Lemmas 5 and 6; what is left of right minus left side by machine as "
-        f"well, at {len(ROUNDS)} of them"
+        "for all sizes and rates by Lemmas 5 and 6; the program also checks the difference of the two sides at "
+        f"{len(ROUNDS)} of them"
     )
 
 

@@ -29,9 +29,9 @@ FURTHER = tuple({"steps": s, "step": whole / s} for s in FURTHER_STEPS for whole
 
 @proof("fedlrt/thm-8")
 def thm_8(certificate: Values, further: Sequence[Mapping[str, Any]] = FURTHER) -> str:
-    r"""The constant $1 - \frac1{2s_*}$, below 12, serves for $x = s_*\lambda L \le 1$, and so does the printed one.
+    r"""The constants $1 - \frac1{2s_*}$, which is below 12, and 12 itself are valid for $x = s_*\lambda L \le 1$.
 
-    With the correction every client's first step is along g, so that this is what `shared.local_steps` says with $\rho
+    With the correction every client's first step is along g, so this is what `shared.local_steps` says with $\rho
     = 1$ and $R = 1 - \frac1{s_*}$. For $x \le \frac12$ even the exact worst case is known: one quadratic for all
     clients. Certificates show both at small sizes, from nothing but the inequalities of smooth functions.
     """

@@ -6,6 +6,6 @@ semidefinite program (`sdp`); its dual multipliers, rounded to fractions or in c
 certificates that need no solver (`certificate`, `exact`); its primal solution is a worst function, which real
 algorithms can be run on (`worst_function`).
 
-Client functions may be exchanged, so that it is enough to know the mean of the clients' vectors and their spread around
+Client functions may be exchanged, so it is enough to know the mean of the clients' vectors and their spread around
 it. The program has two small blocks for any number of clients: its value is the same for any number above one.
 """

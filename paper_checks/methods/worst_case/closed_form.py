@@ -2,7 +2,7 @@ r"""Worst cases in closed form, with their multipliers.
 
 Descent, corrected steps, any number of clients: with $q = 1 - \lambda L$, the change of the mean loss is at most
 $-(1 - q^{2s})/(2L)$ per squared mean gradient, and $f_c = \frac L2\|w\|^2$ for all clients attains it. Proof: let
-$z_c = L e_c + g$ and $r = L e - D$, the gradient of $\frac L2\|e\|^2 - \varphi_c$, convex and 2L-smooth, so that
+$z_c = L e_c + g$ and $r = L e - D$, the gradient of $\frac L2\|e\|^2 - \varphi_c$, convex and 2L-smooth, so
 $\|r\|^2 \le 2L\langle e, r\rangle$. The mean loss changes by at most $(\|\bar z\|^2 - \|g\|^2)/(2L)$, and
 $z_{k+1} = q z_k + \lambda L r_k$. Summed up, $\|z_s\|^2 - q^{2s}\|g\|^2$ is at most minus a quadratic form of the
 $q^{-k}r_k$ with the matrix of `coupling`. That is diagonally dominant as soon as $q^s \ge \lambda L (s - 1)$, which
@@ -83,7 +83,7 @@ def coupling_dominates(steps: int, step: Fraction) -> bool:
     r"""Return whether that matrix is diagonally dominant, by a bound on each row that is cheap in exact fractions.
 
     Row k asks $q^{k+1} - \lambda L(1-q^k) \ge \lambda L\,[k - 1 + \sum_{j>k} (1-q^k)/(1-q^j)]$, and no quotient is
-    above 1. The left side falls with k, so that the last row decides.
+    above 1. The left side falls with k, so the last row decides.
     """
     q = 1 - step
     return all(q ** (k + 1) - step * (1 - q**k) >= step * (steps - 2) for k in {1, steps - 1} if k >= 1)

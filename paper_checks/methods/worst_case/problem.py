@@ -64,7 +64,7 @@ class Setting:
         outside: delta of what serves instead of it: at the start of the round, the clients' gradients outside of the
             block are at most delta |g| in root mean square.
         mean: greatest curvature of the mean loss in units of L, if it is smoother than the clients' own. Only what
-            this says between the start and the end of the round is used, so that the value is an upper bound.
+            this says between the start and the end of the round is used, so the value is an upper bound.
 
     Raises:
         ValueError: a number out of its range.

@@ -1,4 +1,4 @@
-r"""The functions that attain a worst case, so that real algorithms can be run on them.
+r"""The functions that attain a worst case, so real algorithms can be run on them.
 
 From the primal solution come points, gradients and values of every client; a function of the class through them is
 $f(w) = \frac{\mu}{2}\|w\|^2 + \min_\alpha\big[\frac M2\|w - \sum_i\alpha_i(x_i - h_i/M)\|^2

@@ -1,6 +1,6 @@
 r"""One client of Algorithm 2 in the plane, by its Gram matrix: its gradient, and the mean over all samples.
 
-a and u are the axes, $a^* = \alpha a + \beta u$ and $b^* = 1$. The same samples make $\bar b$ and the gradient, so that
+a and u are the axes, $a^* = \alpha a + \beta u$ and $b^* = 1$. The same samples make $\bar b$ and the gradient, so
 the mean gradient is 0 along a and $-2\alpha\beta(1 - 1/m)$ across it (see the claim on eqs. (48) and (49)).
 """
 

@@ -85,7 +85,7 @@ def lem_A_10_with_the_factor_of_76(values: Values) -> Violation:
 def eq_48(values: Values) -> Violation:
     """One client with the same samples in both steps, along a, in units of |b*|^2.
 
-    b = s b* solves a' S (s a - a*) = 0, so that a' grad = 2 s a' S (s a - a*) = 0 on all samples. The right side is
+    b = s b* solves a' S (s a - a*) = 0, so a' grad = 2 s a' S (s a - a*) = 0 on all samples. The right side is
     2 (s - alpha) s with s = alpha + beta z'w/|z|^2 for independent normal z, w of m entries: 2 beta^2 E[1/|z|^2] on
     average, and the mean of 1/chi-square is 1/(m - 2).
     """
@@ -109,7 +109,7 @@ def eq_77(factor: Fraction = Fraction(100), C: Fraction = Fraction(4)) -> str:
 
     $\log2 + d\log(1 + 2/\epsilon_0) - c_5n\epsilon_3^2 \le \log2 + (2 - c_5f)dL < -Cd$ for $n\epsilon_3^2 \ge fdL$:
     $L \ge \log2$ and $d \ge 2$ decide; $Cd > 10\log d$ as $\log d \le d/e$. The last: $d^{-10} + q^{-10} \le
-    2\min\{q, d\}^{-10}$. For $\epsilon_2 \le 0.8$, $q \ge d\log2/\epsilon_2^2 > d$, so that (79) itself fails.
+    2\min\{q, d\}^{-10}$. For $\epsilon_2 \le 0.8$, $q \ge d\log2/\epsilon_2^2 > d$, so (79) itself fails.
     """
     f, rest = interval(factor), interval(C)
     c5 = (1 - LOG_2) / 2
@@ -121,7 +121,7 @@ def eq_77(factor: Fraction = Fraction(100), C: Fraction = Fraction(4)) -> str:
 
 @replay("rolora/eq-77")
 def eq_77_as_printed(values: Values) -> Violation:
-    """Evaluate the last inequality, of (79): d^-10 < q^-10, that is q < d."""
+    """Evaluate the last inequality, of (79): d^-10 < q^-10, which means q < d."""
     at = thresholds(values)
     return Violation(
         at.q[0], int(values["d"]), assumes=at.assumes, strict=True, reads="q, from below, against d: (79) needs q < d"

@@ -132,7 +132,7 @@ def eq_65_with_49(values: Values) -> Violation:
 
 @replay("rolora/eq-65@on-the-events")
 def eq_65_events(values: Values) -> Violation:
-    """Compare (67) with (68) for a b* across a, so that a'(b - g) = 0; squares, over the length of b and the factor.
+    """Compare (67) with (68) for a b* across a, so a'(b - g) = 0; squares, over the length of b and the factor.
 
     In the plane of a and u, with a* = c a + delta u and b = (c + kappa delta) b*, the matrix of (67) is
     (kappa delta a - delta u) b*'.

@@ -41,7 +41,7 @@ def eq_50(values: Values) -> Violation:
         left,
         right,
         assumes=assumes,
-        reads=f"{PLANE}; b = cosine + sine au/aa = 0, so that the gradient is 0, and its mean over all "
+        reads=f"{PLANE}; b = cosine + sine au/aa = 0, so the gradient is 0, and its mean over all "
         "samples is -2 cosine sine (1 - 1/m) along u; |grad - mean grad|^2 and the square of "
         "(51)",
     )
@@ -51,7 +51,7 @@ def eq_50(values: Values) -> Violation:
 def eq_52_as_printed(values: Values) -> Violation:
     """The norm of a summand for w = u is at least the size of its mean, as E exp(|x|/t) >= 1 + |E x|/t.
 
-    The m summands are alike, so that each has the mean of w'(grad - 2 M b)/2: across a half of -2 cosine sine (1 - 1/m)
+    The m summands are alike, so each has the mean of w'(grad - 2 M b)/2: across a half of -2 cosine sine (1 - 1/m)
     + 2 cosine sine, since b is cosine on average.
     """
     assumes, at = own_samples(values)
@@ -128,7 +128,7 @@ def eq_59_enough(c5: Fraction = Fraction(9, 200), columns: Fraction = Fraction(1
 
     It says $|w^\top(G - I)M\bar b| \ge \epsilon_3\|M\|_{op}\|\bar b\|$, positive where K > 0 and $\bar b \ne 0$. The
     singular values of the n = Nm samples are within $\sqrt d + y$ of $\sqrt n$ but for a probability of $2e^{-y^2/2}$
-    (Davidson and Szarek), so that $\|G - I\|_{op} \le 2z + z^2$ with $z = \sqrt{d/n} + y/\sqrt n$. For $y^2 =
+    (Davidson and Szarek), so $\|G - I\|_{op} \le 2z + z^2$ with $z = \sqrt{d/n} + y/\sqrt n$. For $y^2 =
     2c_5\epsilon_3^2n$ and $d/n \le \epsilon_3^2/(C\log2)$, z is $\epsilon_3$ times a constant k, and $2k + k^2 < 1$.
     """
     size = 1 / (interval(columns) * LOG_2)
@@ -156,6 +156,7 @@ def eq_59_as_read(values: Values) -> Violation:
         1 - found.missed,
         2 * enclose("exp", -c_5 * e_3**2 * n)[1],
         assumes=assumes,
-        reads="one client, n samples, d dimensions beside the plane of a and a*, second iteration on the samples of "
-        "the first; a lower bound of the probability, and the bound for c_5; more samples do the same for any c_5",
+        reads="one client, n samples, d dimensions in addition to the plane of a and a*, second iteration on the "
+        "samples of the first; a lower bound of the probability, and the bound for c_5; more samples do the same for "
+        "any c_5",
     )

@@ -52,7 +52,7 @@ def slope_by_itself(samples: Fraction) -> None:
     Let $\|b^*\| = 1$, $S_i = X_i^\top X_i/m$, $Q_i = a^\top S_ia$ and $b_i = c + \delta T_i$. $a^\top\nabla_al = 2\bar
     b\delta K$ with $K = \frac1N\sum_i(\bar T - T_i)Q_i = \frac1N\sum_i(\bar T - T_i)(Q_i - 1)$. Where all $\|S_i -
     I\|_{op} \le \rho$, for every unit vector a $(S_i - I)a$ lies in a ball of radius $\rho$: $|Q_i - 1| \le \rho$ and
-    $|T_i| \le e = \rho/\sqrt{1 - \rho^2}$, so that $|K| \le \rho e$ (the mean of $|T_i - \bar T|$ is at most the root
+    $|T_i| \le e = \rho/\sqrt{1 - \rho^2}$, so $|K| \le \rho e$ (the mean of $|T_i - \bar T|$ is at most the root
     of their variance) and $|\bar b|\delta \le \sqrt{1 + e^2}$. With $\rho^2 = \frac12\epsilon_2$: $|a^\top\nabla_al|
     \le 2\rho^2/(1 - \rho^2) \le 2\epsilon_2 \le 2\epsilon'$, and (105) gives (116). The singular values of $X_i$ are
     within $\sqrt d + t$ of $\sqrt m$ but for a probability of $2e^{-t^2/2}$ (Davidson and Szarek). Where $d \le

@@ -53,8 +53,8 @@ def eq_107_as_printed(values: Values) -> Violation:
         2 * q**-10,
         assumes=assumes,
         given={"x": x},
-        reads=f"{READS}(109) fails with probability at least p(x)/2, x = 250/81 eps' (1 + eps')^2, whether (49) or the "
-        "mean over all samples is meant; against 2 q^-10",
+        reads=f"{READS}(109) fails with probability at least p(x)/2, x = 250/81 eps' (1 + eps')^2, for (49) as well as "
+        f"for the mean over all samples; against 2 q^-10",
     )
 
 
@@ -69,15 +69,14 @@ def eq_107_put_right(values: Values) -> Violation:
         2 * q**-10,
         assumes=assumes,
         given={"x": x},
-        reads=f"{READS}eps_3 = eps_2, so that tilde eps = eps_2/(1 - eps_0); (109) fails with probability at least "
-        "p(x)/2, x = 250/81 tilde eps (1 + eps')^2, whether (49) or the mean over all samples is meant; against "
-        "2 q^-10",
+        reads=f"{READS}eps_3 = eps_2, so tilde eps = eps_2/(1 - eps_0); (109) fails with probability at least "
+        "p(x)/2, x = 250/81 tilde eps (1 + eps')^2, for (49) as well as for the mean over all samples; against 2 q^-10",
     )
 
 
 @replay("rolora/eq-107@on-the-events")
 def eq_107_events(values: Values) -> Violation:
-    """One client in the plane of a and u, X'X/m = diag(1, uu) and b* = 1: b = g = cosine b*, so that M b = -sine u g.
+    """One client in the plane of a and u, X'X/m = diag(1, uu) and b* = 1: b = g = cosine b*, so M b = -sine u g.
 
     The deviation is 2 (X'X/m - I) M b, which is 2 (1 - uu) sine cosine along u; for eps_3 >= |uu - 1| the event of (62)
     occurs for every net.
@@ -152,8 +151,8 @@ def eq_110(linear: Fraction = Fraction(1), sign: int = 1, minimisers: Fraction =
     r"""$a^\top(a\bar b^\top - a^*b^{*\top})\bar b = (\bar b - g)^\top\bar b = (\bar b - g)^\top g + \|\bar b - g\|^2$.
 
     (111) splits $\bar b$ into g and $\bar b - g$. (113) is the inequality of Cauchy and Schwarz with $\|g\| \le
-    \|b^*\|$, (114) the event, (115) $\delta^t \le 1$. The probability of
-    the event is that of [Lemma A.9 as corrected](rolora--lem-A.9.md).
+    \|b^*\|$, (114) the event, (115) $\delta^t \le 1$. The event has the probability in the corrected [Lemma
+    A.9](rolora--lem-A.9.md).
     """
     slope_on_the_event(linear, sign)
     normal_quotient()

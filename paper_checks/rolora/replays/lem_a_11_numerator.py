@@ -60,7 +60,7 @@ def eq_81(factor: Fraction = Fraction(2), sign: int = 1) -> str:
     r"""For any vector G instead of the gradient and $E = 2(a\bar b^\top - a^*b^{*\top})\bar b$, (49).
 
     (81) adds and subtracts $\eta E$, (82) applies P, which is linear, and (83) is (49). $E = 2(\bar b^\top\bar b)a -
-    2(b^{*\top}\bar b)a^*$, and $Pa^* = a^* - a^*(a^{*\top}a^*) = 0$, so that $PE = 2(\bar b^\top\bar b)Pa$: (84). (85)
+    2(b^{*\top}\bar b)a^*$, and $Pa^* = a^* - a^*(a^{*\top}a^*) = 0$, so $PE = 2(\bar b^\top\bar b)Pa$: (84). (85)
     collects the terms with Pa.
     """
     eta, bb, own, pa, pg, length = sympy.symbols("eta bb own pa pg length")  # b'b, b*'b, P a, P G, |a*|^2
@@ -149,8 +149,8 @@ def eq_92_as_printed(values: Values) -> Violation:
 def eq_92(share: Fraction = Fraction(1), power: Fraction = Fraction(2), minimisers: Fraction = Fraction(20)) -> str:
     r"""The triangle inequality twice, $\|g\| = |c|\|b^*\|$, and the event.
 
-    $\|(I_d - aa^\top)a^*\|^2 = 1 - 2c^2 + c^2$, so that $|c| = \sqrt{1 - (\delta^t)^2}$. The probability
-    of the event is that of [Lemma A.9 as corrected](rolora--lem-A.9.md).
+    $\|(I_d - aa^\top)a^*\|^2 = 1 - 2c^2 + c^2$, so $|c| = \sqrt{1 - (\delta^t)^2}$. The event has the probability in
+    the corrected [Lemma A.9](rolora--lem-A.9.md).
     """
     c, gap = sympy.symbols("c gap", nonnegative=True)
     delta = sympy.Symbol("delta", positive=True)
@@ -185,8 +185,8 @@ def eq_96(less: Fraction = Fraction(1), bound: Fraction = Fraction(1), minimiser
 
     The root: $(\epsilon')^2x \le 1 - x$, as $D^2x \le (1 - x)^2x \le \frac14(1 - x)$ and $k \le 32$. (97) to (98):
     $2\delta^t\sqrt{1 - (\delta^t)^2} \le 1$. (98) to (99): $x \le (\delta^0)^2$ and a square. Squares keep the order of
-    (95) because its right side is not negative. The probability of the event is that of [Lemma A.9 as
-    corrected](rolora--lem-A.9.md).
+    (95) because its right side is not negative. The event has the probability in the corrected [Lemma
+    A.9](rolora--lem-A.9.md).
     """
     x, y, D, more = sympy.symbols("x y D more", nonnegative=True)
     quarter = sympy.Rational(1, 4) - x * (1 - x) - (x - sympy.Rational(1, 2)) ** 2
@@ -214,18 +214,18 @@ def eq_100_as_printed(values: Values) -> Violation:
         abs(1 - 2 * s * square),
         abs(1 - 2 * s * (D - eps)),
         assumes=assumes,
-        reads="b = g, so that |b|^2 / |b*|^2 = 1 - "
+        reads="b = g, so |b|^2 / |b*|^2 = 1 - "
         "delta^2; E_1 over delta, |1 - 2 step (1 - delta^2)|, against (101), |1 - 2 step (D - eps)|",
     )
 
 
 @proof("rolora/eq-100")
 def eq_100(threshold: Fraction = Fraction(1, 16)) -> str:
-    r"""$|1 - 2s\beta|$ is convex in $\beta$, so that the ends of its range decide.
+    r"""$|1 - 2s\beta|$ is convex in $\beta$, so the ends of its range decide.
 
     $1 - 2s\beta \le 1 - 2s\ell$ for the least $\beta$, and $2s\beta - 1 \le 1 - 2s\ell$ where $s(\beta + \ell) \le 1$,
     $\ell = D - \epsilon'$; the ends are $\ell$ and $1 + \epsilon'^2$, whose sum is at most 2 for thresholds up to
-    ``threshold`` times D, so that $\eta \le 1/(2L_{max}^2)$ is enough.
+    ``threshold`` times D, so $\eta \le 1/(2L_{max}^2)$ is enough.
     """
     beta, low = sympy.symbols("beta low")
     identity = (1 - 2 * s * low) + (1 - 2 * s * beta) - 2 * (1 - s * (beta + low))

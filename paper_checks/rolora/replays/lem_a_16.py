@@ -55,7 +55,7 @@ def same_vector(one: Vector, other: Vector) -> bool:
 def eq_255(factor: Fraction = Fraction(2)) -> str:
     r"""$\hat a^+ = (1 - 2\eta\|\bar b\|^2)a + 2\eta\langle\bar b^*, \bar b\rangle a^*$, as (261) writes its length.
 
-    P is linear and $Pa^* = 0$, so that $P\hat a^+ = (1 - 2\eta\|\bar b\|^2)Pa$: over the length (257) and (258), where
+    P is linear and $Pa^* = 0$, so $P\hat a^+ = (1 - 2\eta\|\bar b\|^2)Pa$: over the length (257) and (258), where
     a third term with or without the factor $2\eta$ is 0. Its norm, with $\delta_{t+1} = \|Pa^{t+1}\|$ and $\delta_t =
     \|Pa^t\|$, is (259) and (260), with equality.
     """
@@ -90,7 +90,7 @@ def eq_263(four: Fraction = Fraction(4), cross: Fraction = Fraction(4), sign: in
 
 @proof("rolora/eq-270")
 def eq_270(factor: Fraction = Fraction(2), longest: Fraction = Fraction(1, 2)) -> str:
-    r"""$\|\bar b\|^2 = c^2\|\bar b^*\|^2 \le L_{max}^2$, so that $2\eta\|\bar b\|^2 \le 2\eta L_{max}^2 \le 1$.
+    r"""$\|\bar b\|^2 = c^2\|\bar b^*\|^2 \le L_{max}^2$, so $2\eta\|\bar b\|^2 \le 2\eta L_{max}^2 \le 1$.
 
     Hence $C \le |1 - 2\eta\|\bar b\|^2| = 1 - 2\eta\|\bar b\|^2$ by (269), (270); $\bar b = c\bar b^*$ is (271), $c^2
     = 1 - (\delta^t)^2$ is (272), and $\delta^t \le \delta^0$ gives (273). With $s = \eta\|\bar b^*\|^2 \le \frac12$

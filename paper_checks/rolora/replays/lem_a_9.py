@@ -32,7 +32,7 @@ def least_quotient() -> None:
     slope is $-\frac2{\sqrt\pi}e^{-y^2}$. So by Jensen's inequality $P(|T| > e) = E\operatorname{erfc}(e\chi_m/\sqrt2)
     \ge \operatorname{erfc}(eE\chi_m/\sqrt2) \ge \operatorname{erfc}x$ with $x = e\sqrt{m/2}$, as $E\chi_m \le
     \sqrt{E\chi_m^2} = \sqrt m$. And $\operatorname{erfc}x \ge \frac2{\sqrt\pi}\int_x^{x+1}e^{-y^2}dy \ge
-    e^{-(x+1)^2}$, as $\pi < 4$. T is symmetric, so that T > e has half the probability of |T| > e. With m = Cq, one
+    e^{-(x+1)^2}$, as $\pi < 4$. T is symmetric, so T > e has half the probability of |T| > e. With m = Cq, one
     client and $e = \epsilon'$, $x^2 = \frac{Cd\log(2/\epsilon_0)}{2(1-\epsilon_0)^2(1-\epsilon_1)^2}$.
     """
     m, y, x, C, d, L, near, far, e2 = sympy.symbols("m y x C d L near far e2", positive=True)
@@ -57,7 +57,7 @@ def lem_A_9(factor: Fraction = Fraction(20)) -> str:
 
     One client's minimiser is farther than $\epsilon'\delta$ from $cb^*$ with probability at most
     $(1 + \epsilon'^2)^{-m/2}$, and one of N clients with at most N times that. For $m \ge Cq$, C = 20, the
-    exponent is at least $\log N + 10\log\max\{\log N, d\}$, so that the probability is at most $\max\{\log N,
+    exponent is at least $\log N + 10\log\max\{\log N, d\}$, so the probability is at most $\max\{\log N,
     d\}^{-10}$. The mean of the minimisers is within the largest of their distances. From below, for one client: "Least
     quotient".
     """
@@ -74,7 +74,7 @@ def lem_A_9(factor: Fraction = Fraction(20)) -> str:
 def lem_A_9_as_printed(values: Values) -> Violation:
     """One client: the minimiser is off by delta |b*| |z| / chi_m, z normal and independent of chi_m.
 
-    erfc(x chi) is convex in chi and E chi_m <= sqrt(m), so that the bound fails with probability at least erfc(x), x =
+    erfc(x chi) is convex in chi and E chi_m <= sqrt(m), so the bound fails with probability at least erfc(x), x =
     eps' sqrt(m/2), which is more than exp(-(x + 1)^2), from the integral over [x, x + 1] (on the page of the proof).
     """
     at = thresholds(values)
@@ -85,8 +85,7 @@ def lem_A_9_as_printed(values: Values) -> Violation:
         at.q[0] ** -10,
         assumes=(*at.assumes, one),
         reads="one client, m = C q samples; exp(-(x + 1)^2) with x = eps' (m/2)^(1/2), which the probability of "
-        "failure is at least, and q^-10; a smaller eps_2 leaves x as it is, whatever C is, and makes q as large as one "
-        "likes",
+        "failure is at least, and q^-10; for any C, a smaller eps_2 does not change x and makes q arbitrarily large",
     )
 
 
@@ -94,7 +93,7 @@ def lem_A_9_as_printed(values: Values) -> Violation:
 def eq_43(factor: Fraction = Fraction(28), C: Fraction = Fraction(4)) -> str:
     r"""For $d \ge 2$, $M = \max\{A, dL\} \ge 2\log2$, f the factor: $m\min(\epsilon_1, \epsilon_2)^2 \ge fM$.
 
-    $\log(1 + 2/\epsilon_0) \le 2L$, so that the exponents are at most $\log2 + 3M - c_3fM$ and $M - \frac f4M$
+    $\log(1 + 2/\epsilon_0) \le 2L$, so the exponents are at most $\log2 + 3M - c_3fM$ and $M - \frac f4M$
     ($c_1/K^4 = \frac14$). Plus $4Q \le 4M/\log2$ they fall in M: M = 2 log 2 decides. And $4Q > 10\log Q$, as $\log Q
     \le Q/e$. (43) follows by (37) and (42), whose proofs are [one](rolora--eq-36.md) and
     [another](rolora--eq-38.md).
@@ -125,6 +124,6 @@ def eq_43_as_printed(values: Values) -> Violation:
         -10 * enclose("ln", at.q[0])[0],
         assumes=at.assumes,
         reads="m = C q samples, C the constant of Omega, c_3 at its largest; logarithms of N p_0, from below, and of "
-        "q^-10, the ends of the chain: a smaller eps_2 leaves the first and makes the second as small as one likes, "
-        "whatever C is",
+        "q^-10, the ends of the chain: for any C, a smaller eps_2 does not change the first and makes the second "
+        "arbitrarily small",
     )

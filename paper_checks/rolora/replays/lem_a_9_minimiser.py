@@ -15,9 +15,9 @@ from paper_checks.stored_values import Values, fractions
 def eq_18(c1: Fraction = Fraction(16, 9)) -> str:
     r"""Chernoff's bound.
 
-    $\log P(\chi^2_m \le (1-\epsilon)m) \le \frac m2(\epsilon + \log(1-\epsilon)) \le -\frac m4\epsilon^2$, as
-    $\log(1 - \epsilon) \le -\epsilon - \frac12\epsilon^2$ by its series; $c_1/K^4 = \frac14$ with $K^2 = \frac83$. No
-    larger $c_1$ will do: by Cramer's theorem the first bound is the rate, and over $\epsilon^2$ it tends to the second.
+    $\log P(\chi^2_m \le (1-\epsilon)m) \le \frac m2(\epsilon + \log(1-\epsilon)) \le -\frac m4\epsilon^2$, as $\log(1 -
+    \epsilon) \le -\epsilon - \frac12\epsilon^2$ by its series; $c_1/K^4 = \frac14$ with $K^2 = \frac83$. No larger
+    $c_1$ works: by Cramer's theorem the first bound is the rate, and over $\epsilon^2$ it tends to the second.
     """
     tail_of_length(c1)
     return "Chernoff's bound for a chi-square variable"
@@ -41,9 +41,9 @@ def eq_18_as_printed(values: Values) -> Violation:
         1 - found.missed,
         2 / (n * (times - 1) ** 2),
         assumes=assumes,
-        reads="one client, n samples, d dimensions beside the plane of a and a*, second iteration on the samples of "
-        "the first; probabilities, from below that |X a|^2 is more than that many times n, and from above for a "
-        "standard normal vector in place of X a",
+        reads="one client, n samples, d dimensions in addition to the plane of a and a*, second iteration on the "
+        "samples of the first; probabilities, from below that |X a|^2 is more than that many times n, and from above "
+        "for a standard normal vector instead of X a",
     )
 
 

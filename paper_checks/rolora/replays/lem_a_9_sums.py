@@ -41,7 +41,8 @@ def least_c_2(c_2: Fraction) -> tuple[Hypothesis, ...]:
 
 
 SUMMANDS = (
-    "one client, n samples, d dimensions beside the plane of a and a*, second iteration on the samples of the first"
+    "one client, n samples, d dimensions in addition to the plane of a and a*, second iteration on the samples of the "
+    "first"
 )
 
 
@@ -66,9 +67,9 @@ def eq_26(c3: str = "0.3774") -> str:
     which $Ee^{\lambda zw} = (1 - \lambda^2)^{-1/2}$. One tail is at most $\exp(-m(\lambda\epsilon + \frac12\log(1 -
     \lambda^2)))$ for $0 \le \lambda < 1$. With $\lambda = g\epsilon$, g the golden ratio $\frac{\sqrt5 - 1}2$, where $1
     - g^2 = g$: $\frac12\log(1 - g^2\epsilon^2) \ge \frac12\epsilon^2\log(1 - g^2)$ by concavity in $\epsilon^2$, so
-    that the exponent is at least $\epsilon^2(g + \frac12\log g)$ for $\epsilon \le 1$. For w at an angle to b* the sum
+    the exponent is at least $\epsilon^2(g + \frac12\log g)$ for $\epsilon \le 1$. For w at an angle to b* the sum
     is shorter. By Cramer's theorem the largest exponent is the rate, and as $\epsilon \to 1$ it tends to that at
-    $\lambda = g$, so that no larger $c_3$ will do.
+    $\lambda = g$, so no larger $c_3$ works.
     """
     tail_of_products(c3)
     return "Chernoff's bound for products of normal variables"

@@ -30,11 +30,11 @@ def eq_32(one: Fraction = Fraction(1), per: Fraction = Fraction(100)) -> str:
     is at most $2e^{-c_3\epsilon_2^2m}$, with the same $c_3$ for every w, and there are at most $(\frac2{\epsilon_0} +
     1)^d = e^{d\log(1 + 2/\epsilon_0)}$. A net of that size exists: take as many points of the sphere as can be more
     than $\epsilon_0$ apart from one another. Every other one is then within $\epsilon_0$ of one of them. The balls of
-    radius $\frac12\epsilon_0$ about them are disjoint and lie in the ball of radius $1 + \frac12\epsilon_0$, so that
+    radius $\frac12\epsilon_0$ about them are disjoint and lie in the ball of radius $1 + \frac12\epsilon_0$, so
     there are at most $((1 + \frac12\epsilon_0)/(\frac12\epsilon_0))^d$ of them.
 
     From (32) to (35) for every a, with $c_3 = 1/100$: let $K = \delta\|b^*\| > 0$ and $a^* = ca + \delta u$ with a unit
-    vector u across a, so that $|v^\top w| = m|a^\top(S_i - I)u|\,\delta|b^{*\top}w|$ with $S_i = X_i^\top X_i/m$. For a
+    vector u across a, so $|v^\top w| = m|a^\top(S_i - I)u|\,\delta|b^{*\top}w|$ with $S_i = X_i^\top X_i/m$. For a
     w on the sphere it reaches $\epsilon_2mK$ only where $\|S_i - I\|_{op} \ge \epsilon_2 > \rho$, $\rho^2 =
     \frac12\epsilon_2^2$, which does not depend on a. The singular values of $X_i$ are within $\sqrt d + t$ of $\sqrt m$
     but for a probability of $2e^{-t^2/2}$ (Davidson and Szarek). Where $d \le \frac1{25}\rho^2m$, $t = \frac15\rho\sqrt
@@ -55,7 +55,7 @@ def eq_36(c1: Fraction = Fraction(16, 9), c3: str = "0.3774", every: Fraction = 
 
     Let $\|b^*\| = 1$ and $a^* = ca + \delta u$ with a unit vector u across a. Then $\tilde b_i - g = \delta T_ib^*$
     with $T_i = z^\top w/\|z\|^2$ for the independent standard normal vectors $z = X_ia$ and $w = X_iu$ of m entries.
-    But for the events of (18) and of (26), $\|z\|^2 > (1 - \epsilon_1)m$ and $|z^\top w| < \epsilon_2m$, so that
+    But for the events of (18) and of (26), $\|z\|^2 > (1 - \epsilon_1)m$ and $|z^\top w| < \epsilon_2m$, so
     $|T_i| \le \frac{\epsilon_2}{1-\epsilon_1} \le \epsilon'$. The row vector of (19) is a multiple of $b^*$: (26) along
     $b^*$ is enough, without a net, and $P\{|T_i| > \epsilon'\} \le 2e^{-c_3\epsilon_2^2m} +
     e^{-c_1\epsilon_1^2m/K^4} \le p_0$. Then a union over the clients.
@@ -76,7 +76,7 @@ def eq_36(c1: Fraction = Fraction(16, 9), c3: str = "0.3774", every: Fraction = 
 
 @proof("rolora/eq-38")
 def eq_38(weight: Fraction = Fraction(1), power: Fraction = Fraction(1)) -> str:
-    r"""By (16) the $\tilde b_i - g$ are multiples $t_ib^*$, so that (39) is $|\sum t_i| \le \sum|t_i|$.
+    r"""By (16) the $\tilde b_i - g$ are multiples $t_ib^*$, so (39) is $|\sum t_i| \le \sum|t_i|$.
 
     Its squares differ by $2\sum_{i<j}(|t_it_j| - t_it_j) \ge 0$. A mean is at most the largest, (40); the operator norm
     of a matrix of rank one is (41); $\|(I_d - aa^\top)a^*\| = \delta^t$ is (42). With equality throughout for equal

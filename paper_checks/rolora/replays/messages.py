@@ -59,9 +59,10 @@ def txt_half_cost(share: Fraction = Fraction(1, 2)) -> str:
 
     For matrices of any shape A has $r\sum d_{in}$ numbers and B has $r\sum d_{out}$; LoRA sends both in each round.
     RoLoRA sends B in one round and A in the next: together half of what LoRA sends in two. A round of B exceeds half of
-    one of LoRA by $\frac r2(\sum d_{out} - \sum d_{in})$, and a round of A falls short of it by as much: each is half
-    only where the sums agree. FFA-LoRA sends B in every round, the share $\sum d_{out}/\sum(d_{in} + d_{out})$ of LoRA.
-    In a layer of Llama-2-7B four matrices are square, of 4096; two have 4096 inputs and 11,008 outputs, and one has
+    one of LoRA by $\frac r2(\sum d_{out} - \sum d_{in})$, and a round of A falls short of it by the same amount, so
+    each is half only if the sums agree. FFA-LoRA sends B in every round, the share $\sum d_{out}/\sum(d_{in} +
+    d_{out})$ of LoRA. In a layer of Llama-2-7B four matrices are square, of 4096; two have 4096 inputs and 11,008
+    outputs, and one has
     them the other way round: $42496/78080$, which is 0.544 to three decimals.
     """
     square_matrices_send(share)
@@ -82,7 +83,7 @@ def txt_half_cost_square(share: Fraction = Fraction(1, 2)) -> str:
 
     LoRA sends both in every round, 2rd numbers; RoLoRA sends one of them in each round, now B, now A, and FFA-LoRA B in
     all: half as many. Several square matrices add up. So do the six matrices of a layer of RoBERTa-Large: four are
-    square, of 1024, one has 1024 inputs and 4096 outputs, and one has them the other way round, so that inputs and
+    square, of 1024, one has 1024 inputs and 4096 outputs, and one has them the other way round, so inputs and
     outputs are 9216 each.
     """
     square_matrices_send(share)

@@ -67,7 +67,7 @@ def second_term_is_at_most(constant: Fraction) -> None:
 def prop_5_5(four: Fraction = Fraction(4), two: Fraction = Fraction(2), constant: Fraction = Fraction(1)) -> str:
     r"""The expectation by the setting above, and the size of its second term.
 
-    $1 + \tilde c = \frac1m(m - 1 + (1 - \frac1N)^2 + \frac{N-1}{N^2}\cdot\frac m{m-2})$, so that $\tilde c = \frac{N(4
+    $1 + \tilde c = \frac1m(m - 1 + (1 - \frac1N)^2 + \frac{N-1}{N^2}\cdot\frac m{m-2})$, so $\tilde c = \frac{N(4
     - m) - 2}{N^2m(m-2)}$. Its product with Nm is at most 1 in size: for $m \ge 4$ by the signs of coefficients in N - 1
     and m - 4, and at m = 3 it is $|N - 2|/N$.
     """

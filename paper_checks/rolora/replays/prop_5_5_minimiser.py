@@ -87,7 +87,7 @@ def eq_230_as_printed(values: Values) -> Violation:
         constant,
         assumes=assumes,
         reads="one sample, cosine alpha; E|v'u_2| from below, and a constant; more halvings pass any "
-        "constant, so that v'u_2 has no mean",
+        "constant, so v'u_2 has no mean",
     )
 
 
@@ -126,7 +126,7 @@ def eq_237_as_printed(values: Values) -> Violation:
         constant,
         assumes=assumes,
         reads="one sample, cosine alpha; E|u_1'u_2| from below, and a constant; more halvings pass any "
-        "constant, so that u_1'u_2 has no mean",
+        "constant, so u_1'u_2 has no mean",
     )
 
 

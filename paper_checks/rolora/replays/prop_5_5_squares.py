@@ -71,13 +71,13 @@ def eq_205_as_printed(values: Values) -> Violation:
 def eq_205(two: Fraction = Fraction(2), others: Fraction = Fraction(1), fewest: int = 3) -> str:
     r"""For $m \ge 3$: $R = g/h$, and $Ez_2^2 = \frac1{N^2}((N-1)Es^2 + (N-1)(N-2)(Es)^2)$; $h_1$ is independent of it.
 
-    $h^2$ has the density $y^{m/2-1}e^{-y/2}/(2^{m/2}\Gamma(\frac m2))$, so that $Eh^{-2} = \Gamma(\frac m2 -
+    $h^2$ has the density $y^{m/2-1}e^{-y/2}/(2^{m/2}\Gamma(\frac m2))$, so $Eh^{-2} = \Gamma(\frac m2 -
     1)/(2\Gamma(\frac m2)) = \frac1{m-2} = ER^2$, and $ER = EgEh^{-1} = 0$. With $s = \alpha + \beta R$: $Es = \alpha$,
     $Es^2 = \alpha^2 + \frac{1-\alpha^2}{m-2}$, and $E[u_2^\top u_2] = Ez_2^2 \cdot Eh_1^2$ is $\frac m{N^2}$ times $(N
     - 1)(\alpha^2 + \frac{1-\alpha^2}{m-2}) + (N - 1)(N - 2)\alpha^2 = (N - 1)^2\alpha^2 + (N -
     1)\frac{1-\alpha^2}{m-2}$.
 
-    Fewer samples. The law of h has a density in proportion to $h^{m-1}e^{-h^2/2}$, so that $Eh^{-2}$ is one of
+    Fewer samples. The law of h has a density in proportion to $h^{m-1}e^{-h^2/2}$, so $Eh^{-2}$ is one of
     $\int h^{m-3}e^{-h^2/2} \,dh$, which is infinite for m of 1 and 2. Then $Es^2 = \alpha^2 + (1 - \alpha^2)ER^2$ is
     infinite unless $\alpha^2 = 1$. With m = 2 $E|R| = E|g|\,Eh^{-1}$ is finite and $Es = \alpha$; with m = 1 R is of
     Cauchy's law.
@@ -99,7 +99,7 @@ def eq_205(two: Fraction = Fraction(2), others: Fraction = Fraction(1), fewest: 
 def eq_205_from_three(two: Fraction = Fraction(2), others: Fraction = Fraction(1), fewest: int = 3) -> str:
     r"""For $m \ge 3$ all means are finite.
 
-    With $R = g/h$: $ER^2 = Eh^{-2} = \frac1{m-2}$ and $ER = 0$, so that $Es = \alpha$ and $Es^2 = \alpha^2 +
+    With $R = g/h$: $ER^2 = Eh^{-2} = \frac1{m-2}$ and $ER = 0$, so $Es = \alpha$ and $Es^2 = \alpha^2 +
     \frac{1-\alpha^2}{m-2}$. The $N - 1$ other clients are independent of each other and of the first, which gives
     $Ez_2^2 = \frac1{N^2}((N-1)Es^2 + (N-1)(N-2)(Es)^2)$ and $E[u_2^\top u_2] = m\,Ez_2^2$.
     """

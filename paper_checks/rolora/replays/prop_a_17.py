@@ -46,7 +46,7 @@ def prop_A_17(share: Fraction = Fraction(1), spread: Fraction = Fraction(1)) -> 
 def eq_274(cross: Fraction = Fraction(0), split: Fraction = Fraction(1), last: Fraction = Fraction(1)) -> str:
     r"""(280) is the square of the sum of $a^*(b_i^* - \bar b^*)^\top$ and $a^*\bar b^{*\top} - a^0(b^{FFA})^\top$.
 
-    The second does not depend on i and the first is 0 on average over the clients, so that the mean of the traces is 0:
+    The second does not depend on i and the first is 0 on average over the clients, so the mean of the traces is 0:
     (281). With $b^{FFA} = \bar b^*a^{*\top}a^0$ of (275) and (276) the second is $(I_d - a^0a^{0\top})a^*\bar
     b^{*\top}$. Norms of rank one give $\|u(b_i^* - \bar b^*)^\top\| = \|b_i^* - \bar b^*\|$ for every unit vector u, a
     or $a^*$, (282) and (283), and $\|(I_d - a^0a^{0\top})a^*\|\|\bar b^*\|$, (284), whose first factor is $\delta_0$.

@@ -21,7 +21,7 @@ from paper_checks.stored_values import Values
 def txt_exponential(factor: Fraction = Fraction(2), reach: Fraction = Fraction(1)) -> str:
     r"""The factor $1 - Y$ of the tangent lies between $1 - 2\kappa$ (u = 0) and its value at $u_0 \ge u$.
 
-    Both are below 1 in size for $0 < \kappa < 1$, so that by induction $u \le u_0$ at every iteration. The loss at
+    Both are below 1 in size for $0 < \kappa < 1$, so by induction $u \le u_0$ at every iteration. The loss at
     $(a^t, b^t)$, $b^t = c_{t-1}b^*$, is $\|b^*\|^2(1 - 2c_tc_{t-1} + c_{t-1}^2)$, which is below
     $\|b^*\|^2(1 - c_0^2)$ for cosines of one sign that grow in size, which they do. At $\kappa = 1$ the inverse square
     of the tangent grows by 8 in the limit.
@@ -56,7 +56,7 @@ def at_some_step(factor: Fraction = Fraction(2), reach: Fraction = Fraction(1)) 
 def txt_exponential_as_printed(values: Values) -> Violation:
     """Evaluate the rate at the minimiser, by the exact recursion of the squared tangent of the angle.
 
-    One iteration on the expected loss maps T to T ((1 + T - 2k) / (1 + T + 2kT))^2, so that T'/T tends to (1 - 2k)^2
+    One iteration on the expected loss maps T to T ((1 + T - 2k) / (1 + T + 2kT))^2, so T'/T tends to (1 - 2k)^2
     as T tends to 0; exponential convergence to 0 needs a limit below 1.
     """
     step = Fraction(values["step"])

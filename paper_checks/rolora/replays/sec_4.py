@@ -53,9 +53,8 @@ def s4_cost_as_printed(values: Values) -> Violation:
         apart,
         0,
         assumes=assumes,
-        reads="one layer with two inputs, rank 1 and one output, whose loss is the output; x and other x have the "
-        "same xA, of which the gradient of B is made; largest difference of the gradients of A, which xA alone does "
-        "not give",
+        reads="one layer with two inputs, rank 1 and one output, whose loss is the output; x and other x have the same "
+        "xA, which determines the gradient of B; largest difference of the gradients of A, which xA does not determine",
     )
 
 

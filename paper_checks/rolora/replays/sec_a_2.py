@@ -30,9 +30,9 @@ def lem_A_3(half: Fraction = Fraction(1, 2)) -> str:
 def lem_A_4(numerator: Fraction = Fraction(16), quarter: Fraction = Fraction(1, 4)) -> str:
     r"""$Ee^{\lambda X} \le e^{K\lambda^2}$ for centred X of norm 1, $K = \sqrt{\log2}$; then a normal $\lambda$.
 
-    For $|\lambda| \le 1$: $e^x \le x + e^{x^2}$, so that $Ee^{\lambda X} \le Ee^{\lambda^2X^2} \le
+    For $|\lambda| \le 1$: $e^x \le x + e^{x^2}$, so $Ee^{\lambda X} \le Ee^{\lambda^2X^2} \le
     (Ee^{X^2})^{\lambda^2} \le 2^{\lambda^2}$, and $\log2 \le K$. For $|\lambda| \ge 1$ and $0 < \theta \le 1$:
-    $\lambda x \le \frac{\lambda^2}{4\theta} + \theta x^2$, so that it is at most $2^\theta
+    $\lambda x \le \frac{\lambda^2}{4\theta} + \theta x^2$, so it is at most $2^\theta
     e^{\lambda^2/(4\theta)}$: for $|\lambda| \le 2K$ and $\theta = \frac{|\lambda|}{2K}$ that is $e^{K|\lambda|}
     \le e^{K\lambda^2}$; beyond, with $\theta = 1$, $2e^{\lambda^2/4} \le e^{\lambda^2/2}$. For the sum S with
     $\sigma^2 = \sum\|X_i\|^2$ and a standard normal g: $Ee^{S^2/t^2} = Ee^{\sqrt2gS/t} \le Ee^{2K\sigma^2g^2/t^2} =
@@ -66,8 +66,8 @@ def cor_A_5_as_printed(values: Values) -> Violation:
         (first**2 + second**2) * Fraction(8, 3),
         first**2 * Fraction(8, 3),
         assumes=(Hypothesis("second entry of a", second, "!=", 0),),
-        reads="N = 1 and d = 2, in units of C: 8/3 |a|^2 against the sum over i = 1 to N of a_i^2 |xi_i|^2, which is "
-        "printed as equal",
+        reads="N = 1 and d = 2, in units of C: 8/3 |a|^2 against the sum over i = 1 to N of a_i^2 |xi_i|^2, which the "
+        "paper prints as equal",
     )
 
 
@@ -87,7 +87,7 @@ def lem_A_7(share: Fraction = Fraction(1)) -> str:
 def thm_A_8(c: Fraction = Fraction(1, 4)) -> str:
     r"""$Ee^{\lambda X} \le e^{\lambda^2}$ for centred X of norm 1 and $|\lambda| \le 1$; then Chernoff's bound.
 
-    $(e^x - 1 - x)/x^2$ grows with x, so that $Ee^{\lambda X} - 1 \le \lambda^2E(e^{|X|} - 1 - |X|) \le \lambda^2$.
+    $(e^x - 1 - x)/x^2$ grows with x, so $Ee^{\lambda X} - 1 \le \lambda^2E(e^{|X|} - 1 - |X|) \le \lambda^2$.
     With V the sum of the squared norms and M the largest, $\log P(S \ge t) \le -\lambda t + \lambda^2V$ for $\lambda
     \le \frac1M$: $-\frac{t^2}{4V}$ at $\lambda = \frac t{2V}$ if that is allowed; otherwise $V \le \frac12tM$, and
     $\lambda = \frac1M$ gives $-\frac t{2M}$ or less. Both tails: twice that.

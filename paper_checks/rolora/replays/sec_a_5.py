@@ -61,8 +61,8 @@ def a5_minimiser_as_printed(values: Values) -> Violation:
         apart,
         0,
         assumes=assumes,
-        reads="a* = (1, 0), b = rows b_i*; (a', b') = sign (a*, mean b*) has the least loss too: "
-        "|a' - a*|^2 + |b' - mean b*|^2",
+        reads="a* = (1, 0), b = rows b_i*; (a', b') = sign (a*, mean b*) also has the least loss: |a' - a*|^2 + |b' - "
+        "mean b*|^2",
     )
 
 

@@ -48,7 +48,7 @@ def thm_5_4(
     a^Ta^{T\top})a^*b^{*\top}$ are orthogonal, of norms at most $\epsilon'\delta^T$ (the event of Lemma A.9 at $a^T$; e
     instead of $\epsilon'$ for fixed samples) and $\delta^T$: together at most $\sqrt{1 + \epsilon'^2}\,\epsilon \le (1
     + \epsilon')\epsilon$. Normal samples: the singular values of $X_i$ are within $\sqrt d + t$ of $\sqrt m$ with
-    probability at least $1 - 2e^{-t^2/2}$ (Davidson and Szarek), so that $\|S_i - I\| \le 2z + z^2$ with $z = (\sqrt d
+    probability at least $1 - 2e^{-t^2/2}$ (Davidson and Szarek), so $\|S_i - I\| \le 2z + z^2$ with $z = (\sqrt d
     + t)/\sqrt m$; $t^2 = 2\log(2N/p)$ and $mz^2 \le m\rho^2/C$.
     """
     on_events(limit, threshold)
@@ -177,7 +177,7 @@ def s5_rolora_loss(four: Fraction = Fraction(4), two: Fraction = Fraction(2), fe
 def at_recovery(four: Fraction = Fraction(4), two: Fraction = Fraction(2), fewest: Fraction = Fraction(4)) -> str:
     r"""With $\delta^T \le \epsilon$ given, the expectation of Proposition 5.5 at $a^T$ is the statement.
 
-    Its second term has the sign of $N(4 - m) - 2$, which is negative for $m \ge 4$, so that nothing is added to the
+    Its second term has the sign of $N(4 - m) - 2$, which is negative for $m \ge 4$, so nothing is added to the
     squared sine. That more iterations make $\epsilon$ arbitrarily small is [Theorem 5.4 as
     corrected](rolora--thm-5.4.md), on samples that are near enough to the identity once for all iterations.
     """

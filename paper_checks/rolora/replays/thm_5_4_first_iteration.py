@@ -78,7 +78,7 @@ def eq_124(limit: Fraction = Fraction(1, 2), threshold: Fraction = Fraction(107,
 
 @replay("rolora/eq-124@with-the-misprints-put-right", delta="delta_t", step="eta |b*|^2", eps="eps'")
 def eq_124_put_right(values: Values) -> Violation:
-    """Evaluate the same: (144) has no misprint."""
+    """Evaluate the same; (144) does not have a misprint."""
     return line_144(values)
 
 

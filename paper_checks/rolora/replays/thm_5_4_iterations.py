@@ -63,8 +63,8 @@ eq_167_as_printed = replay("rolora/eq-167")(one_iteration)
 def eq_168(root_log: Fraction = Fraction(2), power: Fraction = Fraction(2)) -> str:
     r"""Division by $\delta^0 > 0$, and the logarithm, which is increasing, of both sides.
 
-    $y = c(1 - (\delta^0)^2)$ lies in (0, 1), so that both sides of (169) are positive; and $\log(1 - y) < 0$ turns the
-    inequality round where (170) is divided by it.
+    $y = c(1 - (\delta^0)^2)$ lies in (0, 1), so both sides of (169) are positive; and dividing (170) by $\log(1 - y) <
+    0$ reverses the inequality.
     """
     bounds_of_logarithms()
     rate = c * (1 - delta**2)
@@ -105,7 +105,7 @@ def eq_168_as_printed(values: Values) -> Violation:
 
 @proof("rolora/eq-172")
 def eq_172(size: Fraction = Fraction(1), sense: int = -1) -> str:
-    r"""$\log(1 - y) < -y < 0$, so that $-1/\log(1 - y) < 1/y$; times $2\log(\delta_0/\epsilon) > 0$."""
+    r"""$\log(1 - y) < -y < 0$, so $-1/\log(1 - y) < 1/y$; times $2\log(\delta_0/\epsilon) > 0$."""
     at_most(1, size=size)
     bounds_of_logarithms()
     require(size >= 1 and sense == -1, "near y = 0 both agree")
@@ -122,7 +122,7 @@ def eq_172_as_printed(values: Values) -> Violation:
 def eq_175(second: Fraction = Fraction(1), sharp: Fraction = Fraction(1)) -> str:
     r"""(176) is the triangle inequality, (178) the norm of rank one, (179) the event, (180) $\delta^T \le \epsilon$.
 
-    The two parts are orthogonal because $a^\top(I_d - aa^\top) = 0$, so that the square of their sum is the sum of
+    The two parts are orthogonal because $a^\top(I_d - aa^\top) = 0$, so the square of their sum is the sum of
     their squares, at most $((\epsilon')^2 + 1)(\delta^T)^2\|b^*\|^2$.
     """
     norm_of_rank_one()

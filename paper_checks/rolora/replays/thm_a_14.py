@@ -65,10 +65,10 @@ def thm_A_14(
 ) -> str:
     r"""Both numbers of iterations are enough, for $0 < s \le \frac12$, $0 < \delta_0 < 1$, $0 < \epsilon \le \delta_0$.
 
-    The sine never grows, so that Lemma A.16 applies at every iteration: $\delta_T \le \delta_0(1 - y)^T$ with $y = 2s(1
+    The sine never grows, so Lemma A.16 applies at every iteration: $\delta_T \le \delta_0(1 - y)^T$ with $y = 2s(1
     - \delta_0^2)$, and $(1 - y)^T \le e^{-yT} \le \epsilon/\delta_0$. The logarithm of the tangent falls in every
-    iteration by at least $2s/(1 - s + 2s\delta_0^2)$, so that after as many as stated the tangent is at most the
-    tangent of $\epsilon$. For short steps and $\epsilon$ near $\delta_0$ no constant above 2 will do. The second
+    iteration by at least $2s/(1 - s + 2s\delta_0^2)$, so after as many as stated the tangent is at most the
+    tangent of $\epsilon$. For short steps and $\epsilon$ near $\delta_0$ no constant above 2 works. The second
     inequality of the theorem is $\|\bar b^*\|$ times the first (eq. (293)).
     """
     at_least(2, factor=factor, lead=lead)
@@ -101,19 +101,19 @@ def eq_286_as_printed(values: Values) -> Violation:
 
 @proof("rolora/eq-286")
 def eq_286(size: Fraction = Fraction(1)) -> str:
-    r"""$\log(1-y) < -y < 0$, so that $-1/\log(1-y) < 1/y$; times $-\log(\epsilon/\delta_0) > 0$.
+    r"""$\log(1-y) < -y < 0$, so $-1/\log(1-y) < 1/y$; times $-\log(\epsilon/\delta_0) > 0$.
 
     The lines before it: the logarithm is increasing, and division by $\log(1-y) < 0$ turns the inequality round.
     """
     at_most(1, size=size)
     bounds_of_logarithms()
-    require(size >= 1, "near y = 0 the quotients agree, so that the size is needed")
+    require(size >= 1, "near y = 0 the quotients agree, so the size is needed")
     return r"$-\log(1-y) - y$ vanishes at 0 and has the derivative $y/(1-y)$"
 
 
 @proof("rolora/eq-293")
 def eq_293(size: Fraction = Fraction(1)) -> str:
-    r"""$b^{T+1} = x\bar b^*$ with $x = a^{*\top}a^T$, so that $a^T(b^{T+1})^\top = a^T(a^T)^\top a^*\bar b^{*\top}$.
+    r"""$b^{T+1} = x\bar b^*$ with $x = a^{*\top}a^T$, so $a^T(b^{T+1})^\top = a^T(a^T)^\top a^*\bar b^{*\top}$.
 
     That is (293) and (294). (295) is the norm of rank one, and $\|(I_d - a^T(a^T)^\top)a^*\|^2 = 1 - x^2 = \delta_T^2$.
     (296) is the assumption $\delta_T \le \epsilon$, (297) $\|a^*\| = 1$.

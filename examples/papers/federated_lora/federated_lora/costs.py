@@ -81,7 +81,7 @@ MODELS: tuple[Layers, ...] = (
             why="Nothing is said about the layers.",
         ),
     ),
-    because="B has mr of (m + n)r numbers: 80 % of a layer from 768 to 3072, and 20 % of the layer back.",
+    because="B has mr of the (m + n)r numbers. This is 80 % for a layer from 768 to 3072, and 20 % for the layer back.",
     expect=("holds", "search"),
     intended=Intended("square layers, or pairs of layers", "“communication cost of federated fine-tuning LLMs”"),
 )
@@ -131,7 +131,7 @@ def draw_rounds(context: Context) -> list[Rounds]:
     again, updates the global model in a space of higher rank: of at most $(T + 1)r$ after T rounds, instead of r.""",
     measure=draw_rounds,
     mutants=[{"more": 0}, {"more": -1}],
-    because=r"The cap is reached by independent factors, and for T = 1 it is 2r.",
+    because=r"Independent factors reach the cap, and for T = 1 it is 2r.",
     importance="result",
     expect=("holds", "proof"),
 )

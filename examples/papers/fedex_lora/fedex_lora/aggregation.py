@@ -140,7 +140,7 @@ CAPS = {"k r": lambda k, r: k * r, "(k - 1) r": lambda k, r: (k - 1) * r, "(k - 
     says=r"The rank of $\Delta W_{res}$ is at most $k \cdot r$.",
     measure=draw_adapters,
     mutants=[{"cap": "(k - 1) r - 1"}],
-    because="The cap can be lowered to (k - 1)r, which is the rank for independent factors.",
+    because="The bound can be lowered to (k - 1)r, which is the rank for independent factors.",
     importance="result",
     expect=("holds", "proof"),
 )
@@ -165,7 +165,7 @@ K, R, ROWS, COLUMNS = sympy.symbols("k r m n")
 @identities(
     "fedex-lora/sec-3-download",
     where="Section 3.2, communication protocol and best inexact approximation",
-    says=r"""The residual is sent as two factors of its rank $k \cdot r$, next to the adapters, so that the cost of
+    says=r"""The residual is sent as two factors of its rank $k \cdot r$, next to the adapters, so the cost of
     exact aggregation is linear in the number of clients.""",
     measure=lambda context: generic_points(context, (K, R, ROWS, COLUMNS), 3),
     mutants=[{"per_client": 2}, {"power": 2}],

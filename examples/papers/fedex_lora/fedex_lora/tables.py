@@ -47,7 +47,7 @@ def averages(table: Mapping[str, Sequence[str]], shift: float, changed: Mapping[
         mutants=({"fedit": "83.60"}, {"fedit": "83.58", "shift": 0.03}),
         asks="neither",
     ),
-    because="The mean of the eight accuracies of FedIT is 83.58, in the text read here.",
+    because="In the text that we read, the mean of FedIT's eight accuracies is 83.58.",
     kind="number",
     importance="detail",
     expect=("corrected", "proof"),

@@ -21,7 +21,7 @@ PAPER = Paper(
             RESULTS,
             (
                 Headline(
-                    r"After a step the adapter's output is of the order $\gamma_r^2r$ in expectation, so that "
+                    r"After a step the adapter's output is of the order $\gamma_r^2r$ in expectation, so "
                     r"$\gamma_r = \alpha/\sqrt r$ keeps it, and $\alpha/r$ lets it vanish as 1/r.",
                     ("rslora/thm-3-2-forward", "rslora/thm-3-2-backward"),
                 ),

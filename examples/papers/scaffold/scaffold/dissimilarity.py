@@ -41,8 +41,8 @@ def measure_curvatures(context: Context) -> Searched:
     r"$\|\nabla^2f_i(x) - \nabla^2f(x)\| \le \delta$ may be $2\beta$.",
     measure=measure_curvatures,
     mutants=[{"factor": 1.9}],
-    because=r"With N clients the largest distance is $2\beta(1 - 1/N)$, so that no smaller multiple of $\beta$ is "
-    "enough for all N.",
+    because=r"With N clients the largest distance is $2\beta(1 - 1/N)$, so no smaller multiple of $\beta$ is enough "
+    "for all N.",
     expect=("holds", "proof"),
 )
 def sec_6_extreme(cases: Searched, factor: float = 2.0) -> Evidence:

@@ -86,8 +86,8 @@ def measure_endings(context: Context) -> list[Ending]:
             why="FedAvg of Section 3 has a global step of its own, and Theorem I chooses it.",
         ),
     ),
-    because=r"With a free global step FedAvg approaches gradient descent as $\eta_l \to 0$. The proof, in the "
-    "appendix, was not read.",
+    because=r"With a free global step FedAvg approaches gradient descent as $\eta_l \to 0$. We did not read the proof "
+    "in the appendix.",
     importance="result",
     expect=("holds", "search"),
     intended=Intended(

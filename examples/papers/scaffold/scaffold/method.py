@@ -122,7 +122,7 @@ def alg_1(points: list[Point], sent: int = 2, sign: int = 1) -> Equations:
         mutants=({"step": "eta"}, {"step": "-1"}),
         asks="neither",
     ),
-    because="A descent step subtracts the gradient times the step size. It is so in the text read here.",
+    because="A descent step subtracts the gradient times the step size. The text that we read adds the gradient.",
     importance="detail",
     expect=("holds", "proof"),
     intended=Intended(AS_CORRECTED, "“Such an update essentially computes an unbiased gradient of f”, as in eq. (1)"),
@@ -293,7 +293,7 @@ def from_zero(apart: Any) -> Iterator[tuple[str, Any]]:
             why="All control variates can be 0 at first (Section 4), and the figure shows whole runs.",
         ),
     ),
-    because="From control variates of 0 the first round is one of FedAvg, whose drift grows with G.",
+    because="With control variates of 0, the first round is a round of FedAvg, whose drift grows with G.",
     expect=("holds", "proof"),
     intended=Intended(
         "a round's map of the errors", "“confirming our theory in Thm. III”, which has no G in its rates"

@@ -148,7 +148,7 @@ def measure_steps(context: Context) -> Searched:
 @claim(
     "scaffold/sec-6-steps",
     where="Section 6, after Theorem IV",
-    says=r"""For $\sigma = 0$ and $\delta$-close Hessians the rounds are $\frac{\beta + \delta K}{\mu K}$, so that the
+    says=r"""For $\sigma = 0$ and $\delta$-close Hessians the rounds are $\frac{\beta + \delta K}{\mu K}$, so the
     best number of local steps is $K = \frac\beta\delta$: with fewer the communication increases, and more are a waste
     of computation.""",
     measure=measure_steps,
@@ -167,7 +167,7 @@ def measure_steps(context: Context) -> Searched:
             why="It is called the optimum.",
         ),
     ),
-    because="The rounds decrease in K, to half of their value at this K.",
+    because="The number of rounds decreases in K, to half of its value at this K.",
     importance="result",
     expect=("holds", "proof"),
     intended=Intended(

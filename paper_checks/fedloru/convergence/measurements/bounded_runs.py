@@ -1,6 +1,6 @@
 r"""Runs of FedLoRU on losses that meet Assumption 4.1, with every expectation of Appendix B taken exactly.
 
-The losses are sums over the entries of $W - C$ of a function with curvature at most L and slope at most Lz, so that
+The losses are sums over the entries of $W - C$ of a function with curvature at most L and slope at most Lz, so
 (A.1), (A.2) and $f^\star$ are known. Batches of one sample and cohorts are enumerated, not drawn: all outcomes of a
 round are equally likely, and a mean over them is an expectation.
 """

@@ -8,10 +8,10 @@ in A and in B at most by $i\eta Gd_A$ and $i\eta Gd_B$, with $d_A = LC_B(C_A^2+C
 LC_A(C_A^2+C_B^2)+GC_B$ (Lemma B.8 as corrected).
 
 One round from W, A, B: $S = \nabla f(W + AB)$, $\nabla_A = SB^T$, $\nabla_B = A^TS$; $A_+ = A + u$ and $B_+ = B + v$
-are means over the cohort with weights $\ge 0$ of sum 1, so that $\|u\| \le \eta EGC_B$, $\|v\| \le \eta EGC_A$ and
+are means over the cohort with weights $\ge 0$ of sum 1, so $\|u\| \le \eta EGC_B$, $\|v\| \le \eta EGC_A$ and
 $\|B_+\| \le C_B$. The cohort does not depend on the samples and its weights have mean $p^{(k)}$, given the past, so
-that $-\mathbb{E}[u]/(\eta E)$ is $\nabla_A$ plus the mean drift over all clients and i = 0..E-1, of norm at most
-$\frac12(E-1)\eta Gd_A$; likewise for B. A restart with $AB = 0$ changes the factors and not the model, so that the
+$-\mathbb{E}[u]/(\eta E)$ is $\nabla_A$ plus the mean drift over all clients and i = 0..E-1, of norm at most
+$\frac12(E-1)\eta Gd_A$; likewise for B. A restart with $AB = 0$ changes the factors and not the model, so the
 rounds telescope.
 """
 

@@ -4,7 +4,7 @@ $H_N = V\Theta V^T + \epsilon_N$ with (W), (B), (I) as for the limits of eigenva
 the i-th spike, $|\theta_i| > n$, and w to an eigenvalue of the bulk; $\phi_i^2 = 1 - n^2/\theta_i^2$. Clients draw
 their noise independently. Where rotations are used the noise has twice the variance on the diagonal, which makes its
 law invariant. With one variance for all entries nothing changes in the limit for $u_i$, whose eigenvalue is isolated;
-for w only what is proved without rotations applies to it.
+for w only the parts that are proved without rotations apply to it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def cone(coefficient: Fraction | int, power: Fraction | int) -> None:
     r"""$|\langle v_i, u_i\rangle|^2 \to 1 - n^2/\theta_i^2$, and $|\langle v_j, u_i\rangle|^2 \to 0$ for $j \ne i$.
 
     $V^T(z - H_N)^{-1}V = (G^{-1} - \Theta)^{-1}$ with $G = V^T(z - \epsilon_N)^{-1}V \to g(z)I$ off the support, so
-    that it tends to the diagonal matrix of $1/(k(z) - \theta_j)$, $k = 1/g$. Its integral over a small circle around
+    it tends to the diagonal matrix of $1/(k(z) - \theta_j)$, $k = 1/g$. Its integral over a small circle around
     the limit of $\lambda_i$, which holds no other eigenvalue for large R, is $2\pi i$ times $V^Tu_iu_i^TV$; the residue
     of the limit is $1/k'$ at place i and 0 elsewhere. $k + n^2/k = z$ gives $1/k' = 1 - n^2/k^2$ at $k = \theta_i$.
     """
@@ -75,7 +75,7 @@ def inner_products(power: Fraction | int, cross: Fraction | int) -> None:
     r"""$\langle u_i, u_j'\rangle$ of two clients, oriented towards the spikes, tends to $\phi_i\phi_j1\{i = j\}$.
 
     Along the spikes $\sum_a\langle u_i, v_a\rangle\langle u_j', v_a\rangle$ has that limit by (5), and the limit 0
-    with w for either; the numbers are bounded, so that expectations follow.
+    with w for either; the numbers are bounded, so expectations follow.
     """
     phi = sympy.Symbol("phi", positive=True)
     along = sympy.Matrix([phi, 0]).dot(sympy.Matrix([phi, 0]))
@@ -108,7 +108,7 @@ def own_errors(noise: Fraction) -> None:
     $\gamma$ is one vector of bounded norm. Along the spikes $\langle\gamma, u_i\rangle \to \phi_i\gamma_i$ by (5) for
     $u_i$ oriented towards $v_i$, and 0 for the bulk; the part of $\gamma$ across the spikes adds at most its norm over
     the root of $R - p - q$ in the mean square, by rotations. The own errors e are Gaussian, independent of the noise
-    and of variance b in every direction, so that their components along orthonormal vectors are $\sqrt b\,z_i$.
+    and of variance b in every direction, so their components along orthonormal vectors are $\sqrt b\,z_i$.
     """
     b = sympy.Symbol("b", positive=True)
     scale = sympy.sqrt(noise * b)
@@ -118,7 +118,7 @@ def own_errors(noise: Fraction) -> None:
 def cosine(noise: Fraction) -> None:
     r"""$E[C_r] \to A_r^2\sum_{i \le r}m_i^2\phi_i^2/\sum_{i \le r}m_i^2$, for every r, with $m_i = 0$ for the bulk.
 
-    Inner products of eigenvectors tend to $\phi_i^21\{i = j\}$ and to 0 for the bulk, in probability, so that the
+    Inner products of eigenvectors tend to $\phi_i^21\{i = j\}$ and to 0 for the bulk, in probability, so the
     bounded $C_r$ differs by a vanishing amount from $\sum_i\phi_i^2\frac{a_i}{|a|}\frac{a_i'}{|a'|}$ with independent
     slopes a and a'; the mean of $a/|a|$ is $A_rm/|m|$. The sign of an eigenvector drops out.
     Eigenvectors are in the order of the $|\theta_i|$, which differ.

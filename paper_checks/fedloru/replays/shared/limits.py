@@ -69,7 +69,7 @@ def past_the_outliers(edge: Fraction, first: int) -> None:
     """
     p, i = sympy.symbols("p i", integer=True, positive=True)
     between(0, 0)
-    require((i - p).subs(i, p + first) >= 1, "an index of the noise beside each index past the outliers")
+    require((i - p).subs(i, p + first) >= 1, "an index of the noise for each index past the outliers")
     at_the_edges(edge)
 
 
@@ -91,7 +91,7 @@ def determinant() -> None:
 def outliers(z: Any, threshold: Fraction | int) -> None:
     r"""$1 = \theta g(z)$ has the one solution $\theta + n^2/\theta$ beyond U for $\theta > n$, and none else.
 
-    g falls from $g(U) = 1/n$ to 0 there. The solution grows with $\theta$, so that the i-th largest belongs to the i-th
+    g falls from $g(U) = 1/n$ to 0 there. The solution grows with $\theta$, so the i-th largest belongs to the i-th
     spike. Negative spikes are mirrored.
     """
     at_edge = 2 * n / (2 * n**2)  # (z - sqrt(z^2 - 4 n^2)) / (2 n^2) at z = 2 n

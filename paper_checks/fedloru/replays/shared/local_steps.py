@@ -2,8 +2,8 @@ r"""The effect of local steps (Lemmas B.5 to B.8, eqs. (63) to (66)), for all lo
 
 $\|\cdot\|$ of a random matrix is the root of its mean square, for which the triangle inequality holds. (A.2) and (A.5)
 give $\|\nabla f^{(k)}(W)\| \le G$ at every W, and a fresh sample has $\|g\| \le G$ regardless of the past; (A.3) holds
-without exception. (Labels follow Section 4.2; Appendix B exchanges (A.4) and (A.5), so that unbiasedness is its
-(A.4).) The weights $p^{(k)}$ are at least 0 and of sum 1, so that f and averages are means. Norms are
+without exception. (Labels follow Section 4.2; Appendix B exchanges (A.4) and (A.5), so unbiasedness is its
+(A.4).) The weights $p^{(k)}$ are at least 0 and of sum 1, so f and averages are means. Norms are
 submultiplicative. Hence a step moves A by at most $\eta GC_B$ and B by at most
 $\eta GC_A$, i steps by i times that, and with $A_iB_i - AB = (A_i - A)B_i + A(B_i - B)$ what follows.
 """

@@ -58,6 +58,6 @@ def listing(values: Values) -> Violation:
         max(gaps),
         0,
         assumes=assumes,
-        reads=ONE_WEIGHT + "distance of the model that training goes on from after an accumulation, with "
-        "alpha A B in W and beside it, from the one that was reached",
+        reads=ONE_WEIGHT + "distance between the model from which training continues after an accumulation, with alpha "
+        "A B both in W and next to it, and the model that was reached",
     )

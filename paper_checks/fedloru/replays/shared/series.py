@@ -1,6 +1,6 @@
 """Quotients, transforms and cumulant series in symbols, for all dimensions, orders and laws.
 
-Exponents and indices are symbols here, so that one identity covers all orders.
+Exponents and indices are symbols here, so one identity covers all orders.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def zero(expression: Any) -> bool:
 
 
 def scaling(outer: int, inner: int, power_shift: int) -> None:
-    r"""$g_{\mu_N}(z) = g_\mu(z/s)/s$, so that $R_{\mu_N}(w) = sR_\mu(sw)$ and $C_n^{(\mu_N)} = s^nC_n^{(\mu)}$.
+    r"""$g_{\mu_N}(z) = g_\mu(z/s)/s$, so $R_{\mu_N}(w) = sR_\mu(sw)$ and $C_n^{(\mu_N)} = s^nC_n^{(\mu)}$.
 
     $w = g_{\mu_N}(z)$ gives $R_{\mu_N}(w) = z - 1/w = s(R_\mu(sw) + 1/(sw)) - 1/w = sR_\mu(sw)$; then by coefficients.
     """

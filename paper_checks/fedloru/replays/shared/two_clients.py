@@ -75,7 +75,7 @@ def cosine_and_limit(values: Values, rank_allowed: Hypothesis) -> Violation:
 
 
 def small_first_slope(values: Values) -> Violation:
-    r"""A small first slope: the own errors decide the sign of the one-dimensional gradient, so that $E[C_1]$ is small.
+    r"""A small first slope: the own errors decide the sign of the one-dimensional gradient, so $E[C_1]$ is small.
 
     With slopes $m + \sqrt bz$ of independent clients $E[C_1] \to A_1^2\phi_1^2$, $A_1 = P(|z| \le |m_1|/\sqrt b)$ and
     $A_1^2 \le 2m_1^2/(\pi b) \le 2m_1^2/(3b)$; $E[C_2]$ tends to $A_2^2$ times the quotient of (54), and $A_2 \ge 1 -

@@ -35,7 +35,7 @@ def limiting_location(theta: Fraction, noise: Fraction) -> Fraction:
 
 @dataclass(frozen=True)
 class Instance:
-    r"""Spikes and noise at sample sizes $M < N$, so that $s_N < s_M$, with finitely many other indices.
+    r"""Spikes and noise at sample sizes $M < N$, so $s_N < s_M$, with finitely many other indices.
 
     Attributes:
         spikes: non-zero eigenvalues of $H_{\mathrm{true}}$, largest first.

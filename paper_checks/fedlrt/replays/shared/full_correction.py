@@ -1,6 +1,6 @@
 """The descent of a round with full correction, on which the limits of FedLin and FeDLRT rest.
 
-Unless stated otherwise L = 1, so that learning rates are in units of 1/L.
+Unless stated otherwise L = 1, so learning rates are in units of 1/L.
 """
 
 from __future__ import annotations

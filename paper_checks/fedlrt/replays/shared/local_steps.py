@@ -4,7 +4,7 @@ Let every client step along $-(p_c + D_c(e))$ from $e = 0$, with $\frac1C\sum_cp
 $|p_c| \le \rho|g|$ in root mean square, and $|D_c(e)| \le L|e|$. With $x = s\lambda L \le 1$ and
 $R = (1 - \frac1s)\rho$ the mean loss changes by at most $-s\lambda(1 - \frac{1 + R}2x)|g|^2$.
 
-Proof. $|e_k| \le ((1+\lambda L)^k - 1)|p_c|/L$ by induction, so that the mean step is $-s\lambda(g + u)$ with
+Proof. $|e_k| \le ((1+\lambda L)^k - 1)|p_c|/L$ by induction, so the mean step is $-s\lambda(g + u)$ with
 $|u| \le \rho|g|\,(((1+\frac xs)^s - 1)/x - 1) \le R\beta|g|$, $\beta = (e^x - 1 - x)/x$: the j-th coefficient of
 $(1+\frac xs)^s$ is $\frac1{j!}\prod_{i<j}(1 - \frac is) \le (1 - \frac1s)/j!$ for $j \ge 2$. By smoothness of the mean
 the change over $s\lambda$ is at most $-\langle g, g+u\rangle + \frac x2|g+u|^2$, in which $\langle g, u\rangle$ has the
@@ -26,7 +26,7 @@ def local_steps_descend(largest: Fraction, limit: Fraction) -> None:
     r"""The last inequality, for all R up to `largest` and x up to `limit`.
 
     $\beta \le \frac x2 + \frac{x^2}6 + \frac{x^3}{24}\cdot\frac1{1 - x/5}$, because the terms of its series fall by a
-    factor of at most $\frac x5$ from the third on. The larger R, the harder the inequality, so that the largest
+    factor of at most $\frac x5$ from the third on. The larger R, the harder the inequality, so the largest
     decides. With x = limit/(1 + A) for $A \ge 0$ the difference of the sides is then a quotient of polynomials in A,
     and it is positive as all of their coefficients have one sign.
     """
@@ -44,7 +44,7 @@ def local_steps_descend(largest: Fraction, limit: Fraction) -> None:
 def coefficients_of_the_power(steps: int, terms: int = 12) -> None:
     r"""The j-th coefficient of $(1 + \frac xs)^s$ is at most $(1 - \frac1s)/j!$ for $j \ge 2$.
 
-    The machine compares the first ones at some numbers s of steps.
+    The program compares the first ones for some numbers s of steps.
     """
     require(steps >= 1, "no steps")
     for j in range(2, min(steps, terms) + 1):

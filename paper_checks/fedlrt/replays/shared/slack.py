@@ -197,7 +197,7 @@ def descends_as_a_bowl(steps: int, step: Fraction) -> bool:
     Proof, L = 1. Let $e_k$ be a client's way after k steps and $D_k$ how much its gradient has changed. Put $z_k = g +
     e_k$ and $r_k = e_k - D_k$, the gradient of a convex function that is 2-smooth and is 0 at the start: $|r_k|^2 \le
     2\langle r_k, e_k\rangle$. A step is $z_{k+1} = qz_k + \lambda r_k$, $z_0 = g$, $r_0 = 0$. By smoothness of the mean
-    its change is at most $\frac12(|\bar z|^2 - |g|^2)$ for the mean $\bar z$ of the clients' $z_s$, so that $|z_s| \le
+    its change is at most $\frac12(|\bar z|^2 - |g|^2)$ for the mean $\bar z$ of the clients' $z_s$, so $|z_s| \le
     q^s|g|$ for every client is enough. Let $y_k = q^{-k}z_k$, $u_k = q^{-k}r_k$ and $\mu = \lambda/q$: then $y_k = g +
     \mu\sum_{j<k}u_j$, and $|y_s|^2 - |g|^2 = \mu\sum_k(2\langle u_k, y_k\rangle + \mu|u_k|^2)$. As $e_k = q^ky_k - g =
     -(1 - q^k)y_k + \mu\sum_{j<k}u_j$, the inequality of $r_k$ is $2(1 - q^k)\langle u_k, y_k\rangle \le -q^k|u_k|^2 +
@@ -205,7 +205,7 @@ def descends_as_a_bowl(steps: int, step: Fraction) -> bool:
     $\mu|u_k|^2$, $1 \le k < s$, is in all at most $-\frac{q^k}{1-q^k} + \mu + \mu\frac{k-1}{1-q^k} +
     \mu\sum_{k<j<s}\frac1{1-q^j}$. That is not positive if $q^{k+1} \ge \lambda(1 - q^k) + \lambda(k - 1) +
     \lambda\sum_{k<j<s}\frac{1-q^k}{1-q^j}$, whose right side is at most $\lambda(s - 1)$; and $q^{k+1} \ge q^s \ge 1 -
-    s\lambda \ge s\lambda$ by $s\lambda \le \frac12$. The machine does the rows with these sums at some sizes.
+    s\lambda \ge s\lambda$ by $s\lambda \le \frac12$. The program checks the rows with these sums for some sizes.
     """
     if step * steps > Fraction(1, 2):
         return False

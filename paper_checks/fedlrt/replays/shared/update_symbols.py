@@ -1,6 +1,6 @@
 r"""The clients' updates in symbols: eqs. (2), (4), (7) to (9), (26), (32), (33) and (39) to (45).
 
-Matrices are symbols that do not commute, so that an identity holds for all sizes and ranks; in the bases $\tilde U =
+Matrices are symbols that do not commute, so an identity holds for all sizes and ranks; in the bases $\tilde U =
 [U|\bar U]$ and $\tilde V = [V|\bar V]$ they are two blocks by two. F and $F_c$ are the negative gradients of
 $\mathcal{L}$ and $\mathcal{L}_c$, and g, $g_c$ the gradients themselves.
 """
@@ -57,7 +57,7 @@ SIZES = ((2, 2, 1), (3, 4, 2), (4, 3, 2))  # rows and columns of W, and of the c
 def chain_rule(share: Any = 1) -> None:
     r"""$\nabla_S\mathcal{L}(USV^\top) = U^\top\nabla_W\mathcal{L}\,V$, entry by entry at some sizes of U, S and V.
 
-    A derivative at a point sees the loss to first order, so that a linear loss $\langle G, W\rangle$ represents them
+    A derivative at a point sees the loss to first order, so a linear loss $\langle G, W\rangle$ represents them
     all.
     """
     for m, n, r in SIZES:

@@ -1,6 +1,6 @@
 r"""Different clients under the population loss: what an iteration does, and what the losses are.
 
-All identities are between inner products (`shared.rank_one`), so that they hold for any number of clients, any
+All identities are between inner products (`shared.rank_one`), so they hold for any number of clients, any
 dimensions and any $b_i^*$. x is the cosine between a and $a^*$, $G = \|\bar b^*\|^2$.
 """
 

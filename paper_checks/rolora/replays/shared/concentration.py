@@ -40,7 +40,7 @@ def normal_quotient() -> None:
 
     Client i has $s_i = c + \delta T_i$ with $T = z^\top w/\|z\|^2$ for the independent standard normal vectors $z =
     X_ia$, $w = X_iu$ of m entries: a normal variable over an independent $\chi_m$. For a standard normal g, $P(|g|
-    > y) \le e^{-y^2/2}$ (the difference is 0 at 0 and at infinity and first rises, then falls), so that $P(|T| > e)
+    > y) \le e^{-y^2/2}$ (the difference is 0 at 0 and at infinity and first rises, then falls), so $P(|T| > e)
     \le E\,e^{-e^2\chi_m^2/2} = (1 + e^2)^{-m/2}$. The mean of the $b_i$ is within the largest of their distances.
     """
     m, e, y = sympy.symbols("m e y", positive=True)

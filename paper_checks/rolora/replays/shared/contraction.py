@@ -1,6 +1,6 @@
 r"""The corrected contraction of the angle: on the events of the lemmas, with unlimited and with fixed samples.
 
-Units: $\|b^*\| = 1$, so that $\eta$ is s; $a^{*\top}a = c > 0$ (else change the signs of a* and b*), $a^* = ca +
+Units: $\|b^*\| = 1$, so $\eta$ is s; $a^{*\top}a = c > 0$ (else change the signs of a* and b*), $a^* = ca +
 \delta u$ with a unit vector u across a, $D = 1 - (\delta^0)^2 \le c^2$, $S_i = X_i^\top X_i/m$. A client's minimiser
 is $s_ib^*$, $s_i = c + \delta T_i$ with $T_i = a^\top S_iu/a^\top S_ia$; their mean is $\bar s = c + \delta T$.
 
@@ -10,7 +10,7 @@ $\delta^{t+1}/\delta^t$ is at most $(|1 - 2s\beta| + 2s\tilde\epsilon(1+\epsilon
 4s(\tilde\epsilon(1+\epsilon')^2 + \epsilon'^2 + \epsilon')$. Let $s \le \frac12$, let both thresholds be at most $\frac
 D{10}$ and $\sigma = \tilde\epsilon(1+\epsilon')^2 \le 0.121D$. Where $1 - 2s\beta \ge 0$ the numerator is at most $1 -
 2s(D - \epsilon') + 2s\sigma \le 1 - sD$, as $2\epsilon' + 2\sigma \le 0.442D$. Where it is negative, $2s\beta - 1 +
-2s\sigma$ grows with s and $1 - sD$ falls, so that $s = \frac12$ decides: $\epsilon'^2 + \sigma \le 0.131D \le 1 - \frac
+2s\sigma$ grows with s and $1 - sD$ falls, so $s = \frac12$ decides: $\epsilon'^2 + \sigma \le 0.131D \le 1 - \frac
 D2$. Under the root is at least $1 - sD$, as $4(\sigma + \epsilon'^2 + \epsilon') \le 0.924D$. So the quotient is at
 most $\sqrt{1 - sD}$, and $\delta^{t+1} \le \delta^t \le \delta^0$ keeps $D \le c^2$.
 
@@ -21,16 +21,16 @@ and 1 decide. $h(1) = 4 - D - 4s$ gives the bound on s, $\frac14(4 - D)$, beyond
 - D)D = (1-D)(3-D) \ge 0$.
 
 Fixed samples, the same in both halves and in all iterations: let every $\|S_i - I\| \le \rho = k\sqrt D$ (a smaller
-norm satisfies that too), and $e = \rho/\sqrt{1 - \rho^2}$. $(S_i - I)a$ lies in a ball of radius $\rho$, so that the
+norm satisfies that too), and $e = \rho/\sqrt{1 - \rho^2}$. $(S_i - I)a$ lies in a ball of radius $\rho$, so the
 angle of $S_ia$ with a has a sine of at most $\rho$: $|T_i| \le e$. The gradient is $2\bar s\delta\bar S(Ta - u)$, and
 $Ta - u$ has the component $\bar s$ along the unit vector w across a* with $a = ca^* + \delta w$. So the part of $a -
 s\nabla$ across a* is at most $\delta(|1 - 2s\bar s^2| + 2s\bar s\,\rho\sqrt{1 + e^2})$, and $\rho\sqrt{1 + e^2} = e$.
 Along a the gradient is $2\bar s\delta\,\mathrm{mean}((T - T_i)(a^\top S_ia - 1))$, because $a^\top S_ia^* = s_i\,a^\top
 S_ia$: at most $2\bar s\delta \rho e$ (the mean of $|T - T_i|$ is at most the root of the variance of the $T_i$, at most
-e), so that $\|a - s\nabla\| \ge 1 - 2s\bar s\rho e$. Further $\bar s \ge c - \delta e \ge \sqrt D - e\sqrt{1 - D} \ge
+e), so $\|a - s\nabla\| \ge 1 - 2s\bar s\rho e$. Further $\bar s \ge c - \delta e \ge \sqrt D - e\sqrt{1 - D} \ge
 p\sqrt D$ with $p = 1 - r(1 - D/2)$ for any $r \ge e/\sqrt D$, as c grows where $\delta$ falls, and $\bar s^2 \le 1 +
 e^2$. Let $2s\bar s^2 \le 1$. $(1 - 2s\bar s(\bar s - e))/(1 - 2s\bar s\rho e)$ falls in $\bar s$ wherever $\bar s \ge
-e(\frac12 + \rho)$, so that $\bar s = p\sqrt D$ decides. For $k = \frac3{10}$ one has $e \le r\sqrt D$ with $r = k(1 +
+e(\frac12 + \rho)$, so $\bar s = p\sqrt D$ decides. For $k = \frac3{10}$ one has $e \le r\sqrt D$ with $r = k(1 +
 \frac D{20})$, and what has to be positive is the polynomial $(1 - sD)(1 - 2skprD^{3/2})^2 - (1 - 2sp(p-r)D)^2$ over sD,
 in $\sqrt D$ from 0 to 1 and s from 0 to $\frac12$. Let $2s\bar s^2 > 1$: the numerator is at most $e^2 + e\sqrt{1 +
 e^2}$ for $s \le \frac12$, which is less than 0.44, and the other side at least $\sqrt{1/2}$ times $1 - \rho e\sqrt{1 +
@@ -148,7 +148,7 @@ def near_identity(samples: Fraction, share: Fraction, threshold: Fraction) -> No
     within $\sqrt d + t$ of $\sqrt m$ but for a probability of $2e^{-t^2/2}$ (Davidson and Szarek). Where $d \le
     \frac1{25}\rho^2m$, $t = \frac15\rho\sqrt m$ keeps that to $z\sqrt m$, $z = \frac25\rho$, and $2z + z^2 \le \rho$:
     at some client $\|S_i - I\|_{op} > \rho$ with probability at most $2Ne^{-\rho^2m/50}$. For $m \ge 100q$, with $M =
-    \max\{\log N, d\log2\}$ and $Q = \max\{\log N, d\} \le M/\log2$, $m \ge 100 \cdot 256M/D^2$, so that $\rho^2m/50 \ge
+    \max\{\log N, d\log2\}$ and $Q = \max\{\log N, d\} \le M/\log2$, $m \ge 100 \cdot 256M/D^2$, so $\rho^2m/50 \ge
     46M$, which is more than $\log N + 10\log Q \le M + \frac{10}{e\log2}M$: a probability of at most $2Q^{-10}$.
     """
     z, e, log_2 = Fraction(2, 5), Fraction(2718, 1000), Fraction(693, 1000)  # both from below

@@ -39,14 +39,14 @@ def scaled(expression: Any, other: Any = 1) -> Any:
 def tails_for_a_fixed_vector() -> None:
     r"""$P(|w^\top(S - I)v| \ge \epsilon) \le 2e^{-k\epsilon^2n}$ for fixed unit vectors v and w, and $\epsilon \le 1$.
 
-    $x^\top w$ and $x^\top v$ are standard normal with correlation $p - q$, $p + q = 1$, so that $x^\top w\,x^\top v
+    $x^\top w$ and $x^\top v$ are standard normal with correlation $p - q$, $p + q = 1$, so $x^\top w\,x^\top v
     - w^\top v = p(\xi^2 - 1) - q(\xi'^2 - 1)$ with independent standard normal variables. Let $h(t) =
     -\frac12\log(1 - 2t) - t$, the logarithm of $Ee^{t(\xi^2 - 1)}$. As $h'(t) = \frac{2t}{1 - 2t}$, $h(t)/t^2 =
     \int_0^1\frac{2r}{1 - 2rt}dr$ grows with $t < \frac12$. So for $0 \le t < \frac12$ the logarithm of the
     exponential moment, $h(pt) + h(-qt)$, is at most $(p^2 + q^2)h(t) \le h(t)$, and by Chernoff's bound each tail
     of $w^\top(S - I)v$ beyond $\epsilon$ is at most $\exp(-n\sup_t(t\epsilon - h(t))) = \exp(-\frac n2(\epsilon -
     \log(1 + \epsilon)))$. $(\epsilon - \log(1 + \epsilon))/\epsilon^2 = \int_0^1\frac r{1 + r\epsilon}dr$ falls, so
-    that for $\epsilon \le 1$ the two tails are at most $2e^{-k\epsilon^2n}$ with $k = \frac12(1 - \log2)$, the
+    for $\epsilon \le 1$ the two tails are at most $2e^{-k\epsilon^2n}$ with $k = \frac12(1 - \log2)$, the
     value at 1.
     """
     p, q, one, two = sympy.symbols("p q one two", positive=True)
@@ -77,12 +77,12 @@ def tail_of_sum(c5: str | Fraction, share: int) -> None:
 def own_samples_stay_in_the_plane() -> None:
     r"""The samples of Algorithm 2 cost at most a factor of 4 in the exponent.
 
-    In Algorithm 2 $\bar b$ is made of the same samples: $\bar b = \bar sb^*$ with $\bar s = a^\top a^* + \delta T$,
-    and $M\bar b = \bar s\delta\|b^*\|^2(Ta - u)$ with the unit vector u along $(I - aa^\top)a^*$. It has the length
-    $\|M\|_{op}\|\bar b\|$ and lies in the plane of a and u for all samples. So $|w^\top(S - I)M\bar b|$
-    is at most $\|M\|_{op}\|\bar b\|$ times the root of the squares of $w^\top(S - I)a$ and $w^\top(S - I)u$, of
-    which one is at least $\epsilon/\sqrt2$ in size with probability at most $2 \cdot 2e^{-k\epsilon^2n/2}$. A
-    probability p is at most $\sqrt p$: at most $2e^{-k\epsilon^2n/4}$.
+    In Algorithm 2 $\bar b$ depends on the same samples: $\bar b = \bar sb^*$ with $\bar s = a^\top a^* + \delta T$, and
+    $M\bar b = \bar s\delta\|b^*\|^2(Ta - u)$ with the unit vector u along $(I - aa^\top)a^*$. It has the length
+    $\|M\|_{op}\|\bar b\|$ and lies in the plane of a and u for all samples. So $|w^\top(S - I)M\bar b|$ is at most
+    $\|M\|_{op}\|\bar b\|$ times the root of the squares of $w^\top(S - I)a$ and $w^\top(S - I)u$, of which one is at
+    least $\epsilon/\sqrt2$ in size with probability at most $2 \cdot 2e^{-k\epsilon^2n/2}$. A probability p is at most
+    $\sqrt p$: at most $2e^{-k\epsilon^2n/4}$.
     """
     T, c, d, one, two = sympy.symbols("T c d one two", real=True)
     # In the basis of a and u with b* = 1: M = (s - c) a - d u for s = c + d T, b = s, a* = c a + d u.
@@ -99,7 +99,7 @@ def deviation(one: Fraction | int = 1, power: Fraction | int = 1) -> None:
     r"""(66) to (76) hold on the events of (42) and (62).
 
     In units of $\|b^*\|$, with $M = a\bar b^\top - a^*b^{*\top}$ and $\|\bar b - g\| \le \epsilon'\delta$, (42). As
-    $ag^\top = aa^\top a^*b^{*\top}$, $M = a(\bar b - g)^\top - (I - aa^\top)a^*b^{*\top}$, so that $\|M\|_{op} \le
+    $ag^\top = aa^\top a^*b^{*\top}$, $M = a(\bar b - g)^\top - (I - aa^\top)a^*b^{*\top}$, so $\|M\|_{op} \le
     \|\bar b - g\| + \delta \le (\epsilon' + 1)\delta$; and $\|\bar b\| \le \|\bar b - g\| + \|g\| \le \epsilon'\delta +
     1$. By Lemma A.7 and on the event of (62) the deviation is at most $\frac{2\epsilon_3}{1-\epsilon_0}\|M\|_{op}\|\bar
     b\| \le 2\tilde\epsilon(\epsilon' + 1)\delta(\epsilon'\delta + 1) \le 2\tilde\epsilon(\epsilon' + 1)^2\delta$: (76).

@@ -30,8 +30,8 @@ def iteration_count(values: Values) -> Violation:
         root * low / y,
         root * high / enclose("ln", 1 / (1 - y))[0],
         assumes=assumes,
-        reads="quotient = epsilon / delta_0, y = c (1 - delta_0^2); root log(1/quotient)/y, from below, "
-        "against root log(quotient)/log(1 - y), from above, which is printed to be larger",
+        reads="quotient = epsilon / delta_0, y = c (1 - delta_0^2); root log(1/quotient)/y, from below, against root "
+        "log(quotient)/log(1 - y), from above, which the paper prints as larger",
     )
 
 

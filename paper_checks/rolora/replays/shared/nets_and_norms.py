@@ -39,7 +39,7 @@ def norm_of_a_product(c2: Fraction) -> None:
     $|\xi v| \le \frac12(\xi^2 + v^2)$ for $\|\xi\|_{\psi_2} = \|v\|_{\psi_2} = 1$ gives $\|\xi v\|_{\psi_1} \le
     \|\xi\|_{\psi_2}\|v\|_{\psi_2}$ (Lemma A.3), whether or not the two are independent. $x^\top v$ is normal with
     variance $\|v\|^2$, and $Ee^{\xi^2/t^2} = (1 - 2/t^2)^{-1/2}$ is at most 2 for $t^2 \ge \frac83$: $\|x^\top
-    v\|_{\psi_2} \le C'\|v\|$ for every $C' \ge \sqrt{8/3}$, so that $c_2 = (C')^2 \ge \frac83$.
+    v\|_{\psi_2} \le C'\|v\|$ for every $C' \ge \sqrt{8/3}$, so $c_2 = (C')^2 \ge \frac83$.
     """
     require(sympy.expand((x**2 + y**2) / 2 - x * y - (x - y) ** 2 / 2) == 0, "the square")
     require(c2 > 2, "the constant c_2")

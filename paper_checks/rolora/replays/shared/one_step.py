@@ -86,5 +86,5 @@ def gradient_too_far(values: Values, line: str) -> Violation:
         assumes=assumes,
         given={"x": x},
         reads=f"eps_3 = eps_2, {READS}({line}) fails with probability at least p(x)/2, x = 50/27 eps~ (1 + eps')^2, "
-        "whether (49) or the mean over all samples is meant; against 2 q^-10",
+        "for (49) as well as for the mean over all samples; against 2 q^-10",
     )

@@ -34,7 +34,7 @@ def own_samples(values: Values) -> tuple[tuple[Hypothesis, ...], dict[str, Fract
 
 MANY_SAMPLES = (
     "with infinitely many samples (an iteration is a continuous function of the clients' mean products of samples, "
-    "which tend to the identity, so that it is the same with enough samples)"
+    "which tend to the identity, so it is the same with enough samples)"
 )
 
 

@@ -1,8 +1,8 @@
 r"""Appendix A.5 in inner products: a model is a sum of products $uv^\top$, so every question is a polynomial.
 
 The vectors are a, $a^*$ and a direction h on one side, one client's minimiser $b_i^*$, the mean $\bar b^*$ and a factor
-b on the other; the numbers of clients and dimensions do not appear. $a^*$ is a unit vector. A mean over the clients
-is linear, so that it may be taken of what is linear in the products with $b_i^*$.
+b on the other; the numbers of clients and dimensions do not appear. $a^*$ is a unit vector. A mean over the clients is
+linear, so it applies to every expression that is linear in the products with $b_i^*$.
 """
 
 from __future__ import annotations

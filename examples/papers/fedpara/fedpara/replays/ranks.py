@@ -28,9 +28,9 @@ def prop_1(cap: str = "r1 r2") -> str:
 
 @proof("fedpara/prop-2")
 def prop_2(more: Fraction = Fraction(1), twice: Fraction = Fraction(2)) -> str:
-    r"""$(r_1 + r_2)^2 = (r_1 - r_2)^2 + 4r_1r_2 \ge 4R^2$, so that $r_1 + r_2 \ge 2R$.
+    r"""$(r_1 + r_2)^2 = (r_1 - r_2)^2 + 4r_1r_2 \ge 4R^2$, so $r_1 + r_2 \ge 2R$.
 
-    If $r_1 + r_2 = 2R$, then $(r_1 - r_2)^2 = 4R^2 - 4r_1r_2 \le 0$, so that $r_1 = r_2 = R$. All other ranks have a
+    If $r_1 + r_2 = 2R$, then $(r_1 - r_2)^2 = 4R^2 - 4r_1r_2 \le 0$, so $r_1 = r_2 = R$. All other ranks have a
     sum of at least 2R + 1, because it is a whole number. The number of parameters is this sum times m + n.
     """
     r1, r2, R = sympy.symbols("r1 r2 R", positive=True, integer=True)
@@ -64,7 +64,7 @@ def cor_1(power: Fraction = Fraction(2), less: Fraction = Fraction(0)) -> str:
 def rmin(less: Fraction = Fraction(0)) -> str:
     r"""$R^2 \ge \min(m, n)$ means $R \ge \lceil\sqrt{\min(m, n)}\rceil$ for whole numbers R.
 
-    The root and rounding up are monotone, so that this is $\min(\lceil\sqrt m\rceil, \lceil\sqrt n\rceil)$.
+    The root and rounding up are monotone, so this is $\min(\lceil\sqrt m\rceil, \lceil\sqrt n\rceil)$.
     """
     for size in range(1, 200):
         least = next(R for R in range(1, size + 1) if size <= R**2)

@@ -75,7 +75,7 @@ def cor_7_corrected(most: Fraction = Fraction(47, 100), per: Fraction = Fraction
     r"""With $\mu = 6LB^2$, $x = B/\sqrt K$ and $L = 1$, $6LB^2\rho = 1 - \sqrt2x - \frac1{6B} - \frac1{12} -
     \frac{x}{6B}(2\sqrt2 + 2\frac xB)$.
 
-    It falls in x and grows in B, so that it is least at the largest x and B = 100.
+    It falls in x and grows in B, so it is least at the largest x and B = 100.
     """
     x, B = sympy.symbols("x B", positive=True)
     mu, root = 6 * B**2, sympy.sqrt(2)
