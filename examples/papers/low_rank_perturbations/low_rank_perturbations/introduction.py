@@ -54,7 +54,7 @@ def _with_eigenvectors(values: tuple[int, ...], axis: tuple[int, ...]) -> sympy.
 
 
 def draw_aligned(context: Context) -> list[Aligned]:
-    """Draw whole numbers as eigenvalues, in no order, for 2 to 6 dimensions and P of every rank."""
+    """Draw whole numbers as eigenvalues, in no order, for 2 to 6 dimensions, and P of low and of full rank."""
     rng, found = context.rng("aligned"), []
     for n in (2, 3, 4, 6):
         for r in (1, n // 2, n):
@@ -81,7 +81,7 @@ def same_eigenvectors(drawn: list[Aligned], shared: bool = True, ordered: bool =
         both = zip(one.polynomial(shared), one.product(ordered), strict=True)
         for k, (found, stated) in enumerate(both):
             yield Relation(f"coefficient {k} in {len(one.X)} dimensions", found, stated, case=case)
-    return "2 to 6 dimensions, P of every kind of rank"
+    return "2 to 6 dimensions, P of low and of full rank"
 
 
 @dataclass(frozen=True)
@@ -113,8 +113,8 @@ def draw_sums(context: Context) -> list[Sums]:
             V = np.linalg.qr(rng.standard_normal((n, r)))[0]
             theta = np.where(np.arange(r) % 2, -1.0, 1.0) * np.sqrt(n) * np.geomspace(4.0, 0.1, r)
             X, P = (X + X.T) / 2, V * theta @ V.T
-            eigenvalues = (np.linalg.eigvalsh(matrix)[::-1] for matrix in (X, P, X + P))
-            found.append(Sums(*eigenvalues, r))
+            of_X, of_P, of_sum = (np.linalg.eigvalsh(matrix)[::-1].astype(np.float64) for matrix in (X, P, X + P))
+            found.append(Sums(of_X, of_P, of_sum, r))
     return found
 
 

@@ -95,7 +95,7 @@ def draw_locations(context: Context) -> Limits:
 
 
 def draw_projections(context: Context) -> Limits:
-    """Draw projections on the eigenvector of P, or on all of its eigenvectors where none is expected."""
+    """Draw squared projections on one eigenvector of P beyond the law, and on the span of all where 0 is expected."""
 
     def pick(one: Extremes) -> np.ndarray:
         top, bottom = one.top_projections, one.bottom_projections
@@ -127,7 +127,7 @@ def _edge(spike: Spike) -> float:
     expect=("holds", "statistical"),
 )
 def sums(limits: Limits, leaves: str = "above 1/G", at: str = "the inverse") -> Evidence:
-    """The second largest and second smallest eigenvalues belong to eigenvalues of P below the thresholds."""
+    """The two largest and the two smallest eigenvalues, of which one at each end should leave the law."""
     least = {"above 1/G": 1.0, "above 2/G": 2.0, "always": 0.0, "never": np.inf}[leaves]
 
     def predicted(spike: Spike) -> float:
@@ -153,7 +153,7 @@ def sums(limits: Limits, leaves: str = "above 1/G", at: str = "the inverse") -> 
     expect=("holds", "statistical"),
 )
 def eigenvectors(limits: Limits, power: int = 2, below: str = "0") -> Evidence:
-    """The eigenvector of each eigenvalue of P above a threshold, and all eigenvectors of P otherwise."""
+    """The projection on one eigenvector of P for eigenvalues beyond the law, and on all of them at its ends."""
 
     def predicted(spike: Spike) -> float:
         found = _sum(spike)
@@ -250,7 +250,7 @@ def products(drawn: dict[str, Limits], leaves: str = "above 1/T", transform: str
     expect=("holds", "statistical"),
 )
 def product_eigenvectors(drawn: dict[str, Limits], leaves: str = "above 1/T", transform: str = "T") -> Evidence:
-    """The same draws."""
+    """The draws of the products, and the projections of their eigenvectors on that of P."""
     return drawn["projections"].judged(
         lambda spike: _predicted_product(spike, leaves, transform).projection,
         "products with P of rank 1, squared projections",
@@ -293,7 +293,7 @@ def draw_singular_values(context: Context) -> Limits:
             spike, rng = Spike(name, share * singular_threshold(law), share), context.rng(f"{name}, {share}")
             rungs = [
                 (m, np.array([draw_singular(name, spike.theta, RATIO, m, rng) for _ in range(context.size(24, 100))]))
-                for m in (1_000, 8_000)
+                for m in RUNGS
             ]
             found[spike] = Ladder(tuple(rungs))
     return Limits(found)

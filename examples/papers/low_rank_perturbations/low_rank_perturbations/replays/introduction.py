@@ -31,8 +31,8 @@ def weyl(fewer: int = 0, inner: int = 0) -> str:
 
     Let V be the vectors on which P vanishes and that are orthogonal to the first $i - r - 1$ eigenvectors of X. Its
     codimension is at most $r + (i - r - 1) = i - 1$. On V, the form of X + P is that of X, at most $\lambda_{i-r}(X)$.
-    A space that is too large only has a larger maximum, so $\lambda_i(X + P) \le \lambda_{i-r}(X)$. With X + P and -P
-    instead of X and P the same gives the other side. The bounds by P follow from $\lambda_n(P) \le v^\top Pv \le
+    The maximum on a subspace of V is no larger, so $\lambda_i(X + P) \le \lambda_{i-r}(X)$. With X + P and -P instead
+    of X and P, the same argument gives the other side. The bounds by P follow from $\lambda_n(P) \le v^\top Pv \le
     \lambda_1(P)$ for unit vectors v: no other eigenvalue of P bounds its form on all of them.
     """
     i, r, p, gap = sympy.symbols("i r p gap", positive=True)
