@@ -46,6 +46,7 @@ PROJECTS = {
     "papers/fedex_lora": 10,
     "papers/fedpara": 14,
     "papers/fedprox": 11,
+    "papers/low_rank_perturbations": 24,
     "papers/rslora": 5,
     "papers/scaffold": 18,
 }

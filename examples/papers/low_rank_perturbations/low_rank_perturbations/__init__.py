@@ -1,0 +1,1 @@
+"""Eigenvalues and eigenvectors of low-rank perturbations of random matrices (``low-rank-perturbations``)."""
