@@ -59,11 +59,14 @@ def cells(page: str) -> list[Cell]:
 def run(todo: Sequence[Cell], folder: Path) -> Iterator[Cell]:
     """Yield the cells with their output; programs share their names, commands run in a shell, in a folder.
 
+    Commands do not see the user's stored results of claims, which `rankproof show` would print with their date.
+
     Raises:
         CalledProcessError: A command fails; what a program raises is not caught.
     """
     names: dict[str, Any] = {}
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", "")))
+    environment = {**os.environ, "PATH": path, "RANKPROOF_CACHE": str(folder / ".cache")}
     for cell in todo:
         if cell.kind == "python":
             printed = io.StringIO()
@@ -72,9 +75,7 @@ def run(todo: Sequence[Cell], folder: Path) -> Iterator[Cell]:
             yield replace(cell, output=printed.getvalue())
         elif cell.kind == "bash":
             command = ["/bin/sh", "-ec", cell.source]
-            done = subprocess.run(
-                command, cwd=folder, env={**os.environ, "PATH": path}, stdout=subprocess.PIPE, text=True, check=True
-            )
+            done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=True)
             yield replace(cell, output=done.stdout)
         else:
             yield cell
