@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 from places import FRONT, ROOT, linked_pages, page_of, place, relink
 from reference import reference_pages
+from search import install_worker, names_of_claims, shortened, weight, with_names
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -16,6 +20,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 _paths: dict[str, str] = {}
 """The repository's file for each page, by the page's location on the site."""
+_names = names_of_claims()
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -49,6 +54,20 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Rewrite the links of a page of the repository."""
+    """Rewrite the links of a page of the repository, and the headings of claims; set how it is searched."""
+    boost = weight(page.file.src_uri)
+    page.meta["search"] = {"exclude": True} if boost is None else {"boost": boost}
     path = _paths.get(page.file.src_uri)
-    return markdown if path is None or Path(path).suffix == ".py" else relink(markdown, path)
+    if path is None or Path(path).suffix == ".py":
+        return markdown
+    return with_names(relink(markdown, path), _names)
+
+
+@event_priority(-100)
+def on_post_build(config: MkDocsConfig) -> None:
+    """Shorten the index of the search once it is written, and ask it for all words of a query."""
+    site = Path(config.site_dir)
+    index = site / "search" / "search_index.json"
+    whole = json.loads(index.read_text(encoding="utf-8"))
+    index.write_text(json.dumps(shortened(whole), ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
+    install_worker(site)
