@@ -11,6 +11,7 @@ from typing import Any
 from places import ROOT
 
 from paper_checks.ledger import PAPERS
+from paper_checks.pages.markdown import anchor_of
 from paper_checks.pages.report_papers import is_numbered, place
 
 LEFT_OUT = ("source/*", "figures/settings.md", "tests-of-rooms.md")
@@ -57,16 +58,15 @@ def name_of(where: str) -> str:
 
 
 def with_names(page: str, names: Mapping[str, str]) -> str:
-    """Return a page of findings whose headings of claims begin with their names; the anchors stay.
+    r"""Return a page of findings whose headings of claims begin with their names; the anchors stay.
 
-    >>> with_names("#### fedlrt/thm-2\\n", {"fedlrt/thm-2": "Theorem 2"})
-    '#### Theorem 2 · fedlrt/thm-2 { #fedlrtthm-2 }\\n'
+    >>> with_names("#### fedlrt/thm-2\n", {"fedlrt/thm-2": "Theorem 2"})
+    '#### Theorem 2 · fedlrt/thm-2 { #fedlrtthm-2 }\n'
     """
 
     def heading(found: re.Match[str]) -> str:
         id = found.group(1)
-        anchor = re.sub("[^a-z0-9_-]", "", id.lower())
-        return f"#### {names[id]} · {id} {{ #{anchor} }}" if id in names else found.group()
+        return f"#### {names[id]} · {id} {{ #{anchor_of(id)} }}" if id in names else found.group()
 
     return _ID.sub(heading, page)
 
