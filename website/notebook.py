@@ -109,6 +109,7 @@ def _draw(folder: Path, places: Iterator[str]) -> tuple[str, str]:
     if not numbers:
         return "", ""
     if len(numbers) > 1:
+        pyplot.close("all")
         raise ValueError(f"a cell must draw at most one figure, got {len(numbers)}")
     figure, picture = pyplot.figure(numbers[0]), next(places)
     title = figure.get_suptitle() or figure.axes[0].get_title()

@@ -2,7 +2,8 @@
 // Material's search worker asked for all words of a query at once; only if nothing has all of them, for any of them.
 // The build writes this file in the place of that worker and names the worker here.
 const [SETUP, QUERY] = [0, 2];
-const MOST = 12; // pages in an answer: the best ones
+const MOST = 10; // pages in an answer: the best ones
+const ASKING = new Set("do does hold holds how is it say says that the true what where which why".split(" "));
 let handle, answered, separator;
 let busy = Promise.resolve();
 
@@ -16,7 +17,7 @@ const ask = (message) => new Promise((resolve) => { answered = resolve; handle({
 // The forms of a query in the order in which they are tried. The last word may be unfinished, unless it has a digit.
 function forms(query) {
   if (/["+*~^]|(^|\s)-/.test(query)) return [query];
-  const words = query.toLowerCase().split(separator).filter((word) => word && lunr.stopWordFilter(word));
+  const words = query.toLowerCase().split(separator).filter((word) => word && lunr.stopWordFilter(word) && !ASKING.has(word));
   if (!words.length) return [query];
   const exact = words.map((word) => `+${word}`);
   const open = [...exact.slice(0, -1), /\d/.test(words.at(-1)) ? exact.at(-1) : `${exact.at(-1)}*`];

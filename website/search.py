@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Mapping
 from fnmatch import fnmatch
 from pathlib import Path
@@ -18,9 +19,11 @@ LEFT_OUT = ("source/*", "figures/settings.md", "tests-of-rooms.md")
 """Pages that are not searched: programs, and lists of names. `source/*/README.md` is searched."""
 WEIGHTS = {
     "index.md": 2.0,
-    "roles/*": 2.0,
-    "reference/index.md": 3.0,
+    "for-hessian-users.md": 2.0,
+    "for-*.md": 1.0,
+    "reference/index.md": 4.0,
     "reference/*": 0.5,
+    "source/*": 0.2,
     "kernel.md": 0.1,
     "changes.md": 0.1,
     "proofs/*": 0.1,
@@ -35,7 +38,7 @@ KEPT = {"fed*-*.html": 2, "rolora-*.html": 2, "reference/*": 1, "proofs/*": 1, "
 
 _ID = re.compile(r"^#### ([a-z0-9-]+/\S+)$", flags=re.M)
 _PARAGRAPH = re.compile(r"<p>.*?</p>", flags=re.S)
-_WORKER = "assets/javascripts/workers"
+_SCRIPTS = Path("assets/javascripts")
 
 
 def names_of_claims() -> dict[str, str]:
@@ -60,13 +63,20 @@ def name_of(where: str) -> str:
 def with_names(page: str, names: Mapping[str, str]) -> str:
     r"""Return a page of findings whose headings of claims begin with their names; the anchors stay.
 
+    Headings that are folded have no heading of a theme above them, so they are one level higher.
+
     >>> with_names("#### fedlrt/thm-2\n", {"fedlrt/thm-2": "Theorem 2"})
     '#### Theorem 2 · fedlrt/thm-2 { #fedlrtthm-2 }\n'
     """
 
     def heading(found: re.Match[str]) -> str:
-        id = found.group(1)
-        return f"#### {names[id]} · {id} {{ #{anchor_of(id)} }}" if id in names else found.group()
+        id, folded = (
+            found.group(1),
+            page.rfind("<details", 0, found.start()) > page.rfind("</details>", 0, found.start()),
+        )
+        return (
+            f"{'###' if folded else '####'} {names[id]} · {id} {{ #{anchor_of(id)} }}" if id in names else found.group()
+        )
 
     return _ID.sub(heading, page)
 
@@ -107,8 +117,15 @@ def shortened(index: Mapping[str, Any]) -> dict[str, Any]:
 
 def install_worker(site: Path) -> None:
     """Put the worker of `search.js` before Material's, in a built site."""
-    (material,) = (site / _WORKER).glob("search.*.min.js")
+    (material,) = (site / _SCRIPTS / "workers").glob("search.*.min.js")
     behind = material.with_name("material-search.min.js")
     material.rename(behind)
     worker = (ROOT / "website" / "search.js").read_text(encoding="utf-8")
     material.write_text(worker.replace("MATERIAL", behind.name), encoding="utf-8")
+
+
+def remove_unused(site: Path) -> None:
+    """Remove from a built site what only other languages and developers of the theme use."""
+    shutil.rmtree(site / _SCRIPTS / "lunr")
+    for file in (site / "assets").rglob("*.map"):
+        file.unlink()

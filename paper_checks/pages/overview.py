@@ -33,8 +33,8 @@ def overview(papers: Sequence[Paper] = PAPERS) -> str:
         "# What rankproof found",
         "",
         "This page sums up what we found in each paper. A **finding** is a root cause, and the link after it leads to "
-        "a statement that it explains. [Verdicts](verdicts.md) defines *corrected* and the other terms. The table counts "
-        "findings by what they change.",
+        "a statement that it explains. [Verdicts](verdicts.md) defines *corrected* and the other terms. The table "
+        "counts findings by what they change.",
         "",
         f"| paper | statements and numbers | {' | '.join(_PLURAL.values())} |",
         f"|---|---|{'---|' * len(CHANGES)}",
