@@ -142,6 +142,8 @@ def test_the_markdown_of_the_site_reads_formulas_cells_foldings_and_doctests():
     assert convert("| a |\n|---|\n| $`\\\\|x\\\\|`$ |\n").count("<td>") == 1
     assert "<h4>b</h4>" in convert("<details><summary>a</summary>\n\n#### b\n\n</details>\n").replace(' id="b"', "")
     assert "<details open" in convert("<details open><summary>a</summary>\n\n#### b\n\n</details>\n")
+    nested = convert("1. a\n\n   - b\n\n2. c\n").split()
+    assert "".join(nested).count("<ol>") == 1
     assert "<code" in convert("Text.\n\n>>> f(1)\n[(1, 2)]\n\nMore.")
 
 
