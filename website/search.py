@@ -85,7 +85,7 @@ def weight(location: str) -> float | None:
     """Return the boost of a page; None if it is not searched.
 
     Args:
-        location: Of the page among the sources of the site.
+        location: Location among the sources of the site.
 
     >>> weight("spectra.md"), weight("proofs/fedlrt--thm-2.md"), weight("source/rmt/laws.py.md")
     (1.5, 0.1, None)
