@@ -5,7 +5,7 @@
 # `make mutants ROOM=rmt`: wrong lines on purpose, and which of them the room's tests notice.
 # `make formal`: compile the theorems in Coq, which `apt-get install coq libcoq-coquelicot` installs, and compare them
 #                with the record and the ledger; PAPERS=FOLDER for a paper of your own. Nothing else needs Coq.
-# `make docs`:   write the pages of findings in docs/ from the ledger.
+# `make docs`:   write the pages of findings in docs/ from the ledger, and run the pages that are notebooks.
 # `make site`:   build docs/ with an API reference as a site into site/, strictly; reading it takes no network.
 # Both share one virtual environment and reuse it; verdicts are never reused.
 
@@ -51,6 +51,7 @@ lint: $(READY)
 docs: $(READY)
 	$(BIN)/python -m paper_checks.findings docs
 	$(BIN)/python -m paper_checks.formal.page docs
+	$(BIN)/python -m paper_checks.pages.overview docs
 	$(BIN)/python -m paper_checks.engine.constants docs/figures
 	$(BIN)/python -m paper_checks.pages.status_map docs/figures
 	$(BIN)/python -m figures.rmt.crossing docs/figures

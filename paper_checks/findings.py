@@ -30,6 +30,7 @@ from paper_checks.pages.card import (
     sentence_case,
     shorten,
 )
+from paper_checks.pages.markdown import anchor_of, mathematics
 from paper_checks.paper import Page, Paper
 from paper_checks.replay import REPLAY_LIMIT, Replayed, Stored, replay_in_fresh_process, replays_of
 from paper_checks.replaying.arguments import Argument, argument_of
@@ -44,7 +45,6 @@ _FOLD = re.compile(r"</details>|<details(?: open)?><summary>[^<]*</summary>")
 """Tags that the pages have on purpose, each in a line of its own."""
 _SHOWN = re.compile(r"(`[^`\n]+`)")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
-_FORMULA = re.compile(r"(?<!\\)\$(.+?)(?<!\\)\$", re.DOTALL)
 _DECIMAL = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
 
 
@@ -93,8 +93,8 @@ def findings_page(paper: Paper, page: Page, folder: Path, replay_seconds: float 
     if page.headlines:
         lines += ["", "## What holds", ""]
     for headline in page.headlines:
-        links = ", ".join(f"[{id}](#{_anchor(id)})" for id in headline.claims)
-        lines.append(f"- {_mathematics(headline.says)} {links}")
+        links = ", ".join(f"[{id}](#{anchor_of(id)})" for id in headline.claims)
+        lines.append(f"- {mathematics(headline.says)} {links}")
     formal = formal_theorems(paper)
     for importance, title in PARTS.items():
         part = [(about, [claim for claim in group if claim.importance == importance]) for about, group in told]
@@ -127,7 +127,7 @@ def _list_stubs(stubs: Sequence[Claim]) -> Iterator[str]:
     for claim in stubs:
         meant = describe_meaning(claim)
         said = f" The author means it {meant.rstrip('.')}." if meant else ""
-        yield f"- {claim.id}: {_mathematics(claim.where)}.{_mathematics(said)}"
+        yield f"- {claim.id}: {mathematics(claim.where)}.{mathematics(said)}"
     yield from ("", "</details>")
 
 
@@ -145,8 +145,8 @@ def _findings(paper: Paper, claims: Sequence[Claim]) -> Iterator[str]:
         if not entries:
             continue
         number += 1
-        headline = _mathematics(finding.headline.rstrip("."))
-        said = _mathematics(f"{end_sentence(finding.witness)} {end_sentence(finding.advice)}")
+        headline = mathematics(finding.headline.rstrip("."))
+        said = mathematics(f"{end_sentence(finding.witness)} {end_sentence(finding.advice)}")
         yield f"{number}. **{headline}.** *This {finding.changes}.* {said}"
         yield ""
         yield from (f"   - {_entry_line(claim)}" for claim in entries)
@@ -158,7 +158,7 @@ def _findings(paper: Paper, claims: Sequence[Claim]) -> Iterator[str]:
     if off and unchecked:
         yield ""
     if unchecked:
-        links = ", ".join(f"[{claim.id}](#{_anchor(claim.id)})" for claim in unchecked)
+        links = ", ".join(f"[{claim.id}](#{anchor_of(claim.id)})" for claim in unchecked)
         yield f"Not checkable here ({len(unchecked)}): {links}."
     elif not number and not off and claims:
         yield "Every claim holds as printed."
@@ -166,7 +166,7 @@ def _findings(paper: Paper, claims: Sequence[Claim]) -> Iterator[str]:
 
 def _entry_line(claim: Claim) -> str:
     verdict = describe_verdict(claim.expect, claim.print)
-    return f"[{claim.id}](#{_anchor(claim.id)}) ({verdict}){_mathematics(_because(claim))}"
+    return f"[{claim.id}](#{anchor_of(claim.id)}) ({verdict}){mathematics(_because(claim))}"
 
 
 def _section(
@@ -182,7 +182,7 @@ def _section(
     if not group:
         return
     yield ""
-    heading = f"### {_mathematics(about)}"
+    heading = f"### {mathematics(about)}"
     about = escape(about, quote=False)
     opened = " open" if any(paper.finding_of(claim.id) for claim in group) else ""
     yield f"<details{opened}><summary>{about} ({len(group)}: {_tally(group)})</summary>" if folded else heading
@@ -274,13 +274,13 @@ def _proof_page(claim: Claim, file: Stored, refuted: bool, argument: Argument, a
         kind = f"as corrected; it does not hold {kind}"
         assert claim.correction is not None, f"{file.id} has a witness, and a proof of no correction"
         says = ("As corrected", claim.correction.says)
-    lines = [f"# Proof of {claim.id}", "", f"{_mathematics(claim.where)}; {kind}.", "", f"> {_mathematics(claim.says)}"]
-    lines += ["", f"{says[0]}:", "", f"> {_mathematics(says[1])}"] if says[1] else []
+    lines = [f"# Proof of {claim.id}", "", f"{mathematics(claim.where)}; {kind}.", "", f"> {mathematics(claim.says)}"]
+    lines += ["", f"{says[0]}:", "", f"> {mathematics(says[1])}"] if says[1] else []
     lines += ["", "## Setting", *_space_out(argument.setting)] if argument.setting else []
     lines += ["", "## Proof", *_space_out(argument.proof)]
     for name, text in argument.lemmas:
         lines += ["", f"### {sentence_case(name.replace('_', ' '))}", *_space_out(text)]
-    checked = f"{_mathematics(answer.detail)}." if answer.confirmed else "NOT VERIFIED."
+    checked = f"{mathematics(answer.detail)}." if answer.confirmed else "NOT VERIFIED."
     if answer.proves:
         constants = "; ".join(f"{name} = {_plain(value)}" for name, value in answer.proves.items())
         checked += f" Its numbers, as the program names them: {constants}."
@@ -298,7 +298,7 @@ def _proof_page(claim: Claim, file: Stored, refuted: bool, argument: Argument, a
 def _space_out(paragraphs: Sequence[str]) -> Iterator[str]:
     for text in paragraphs:
         yield ""
-        yield _mathematics(text)
+        yield mathematics(text)
 
 
 def _proof_name(id: str) -> str:
@@ -317,22 +317,22 @@ def _entry(
     yield ""
     also = f" (also {', '.join(claim.also)})" if claim.also else ""
     kind = f"{claim.kind.capitalize()}, " if claim.kind != "statement" else ""
-    where, because = _mathematics(claim.where), _mathematics(_because(claim)).rstrip(".")
+    where, because = mathematics(claim.where), mathematics(_because(claim)).rstrip(".")
     verdict = describe_verdict(claim.expect, claim.print).capitalize()
-    found = _mathematics(describe_grade(claim.grade, claim.family))
+    found = mathematics(describe_grade(claim.grade, claim.family))
     grade = f" ({found})" if found else ""
     yield f"{kind}{where}{also}. **{verdict}**{grade}{because}."
     yield ""
-    yield f"> {_mathematics(claim.says)}"
+    yield f"> {mathematics(claim.says)}"
     if meant := describe_meaning(claim):
         yield ""
-        yield f"The author means it {_mathematics(meant.rstrip('.'))}."
+        yield f"The author means it {mathematics(meant.rstrip('.'))}."
     if claim.because and claim.is_plain:
         yield ""
-        yield f"In another reading it fails: {_mathematics(claim.because)}"
+        yield f"In another reading it fails: {mathematics(claim.because)}"
     if claim.ambiguous:
         yield ""
-        yield f"Ambiguous: {_mathematics(claim.ambiguous)}."
+        yield f"Ambiguous: {mathematics(claim.ambiguous)}."
     refuted = {file.id for file, _ in replayed if file.kind == "witness"}
     yield from _readings(claim, refuted)
     for file, answer in replayed:
@@ -342,19 +342,19 @@ def _entry(
             yield f"Witness{_name_reading(claim, file)}: {_values(file.values, answer.words)}. Replayed: {found}."
     if claim.correction is not None:
         yield ""
-        yield f"Found: {_mathematics(claim.correction.says)}"
+        yield f"Found: {mathematics(claim.correction.says)}"
     elif claim.expect == "refuted" and claim.control is not None:
         yield ""
-        yield f"What passes the same check: {_mathematics(claim.control.says)}"
+        yield f"What passes the same check: {mathematics(claim.control.says)}"
     elif claim.expect == "not checkable here":
         yield ""
-        yield f"Reason: {_mathematics(claim.expect_reason)}"
+        yield f"Reason: {mathematics(claim.expect_reason)}"
     for file, answer in replayed:
         if file.kind == "certificate":
             yield ""
             found = ", as found" if file.id in refuted else _name_reading(claim, file)
             link = f"([the proof](proofs/{_proof_name(file.id)}.md))"
-            yield f"Proved{found} {link}: {_mathematics(answer.detail)}."
+            yield f"Proved{found} {link}: {mathematics(answer.detail)}."
     if formal:
         names = ", ".join(f"`{one.name}` ({one.role})" for one in formal)
         own = ", ".join(f"`{one.name}` in `{one.file}` ({one.role}, {one.status})" for one in formal if one.outside)
@@ -362,12 +362,12 @@ def _entry(
         yield (
             f"Theorems in Coq: {own}."
             if own
-            else f"Checked by Coq's kernel ([statements](kernel.md#{_anchor(claim.id)})): {names}."
+            else f"Checked by Coq's kernel ([statements](kernel.md#{anchor_of(claim.id)})): {names}."
         )
     without = _without_proof(claim, replayed)
     if without is not None and (compared := _describe_comparison(claim)):
         yield ""
-        yield f"{'Proved' if claim.grade in ('kernel', 'proof') else 'Checked'}{without}: {_mathematics(compared)}"
+        yield f"{'Proved' if claim.grade in ('kernel', 'proof') else 'Checked'}{without}: {mathematics(compared)}"
     if claim.seen_in:
         yield ""
         yield f"On real networks: {', '.join(_picture(folder, id) for id in claim.seen_in)}."
@@ -427,7 +427,7 @@ def _readings(claim: Claim, refuted: Collection[str]) -> Iterator[str]:
     other = "is open" if claim.expect == "not checkable here" else "holds"
     for reading, id in zip(claim.readings, claim.file_ids(), strict=True):
         cells = (reading.name, reading.says or "as printed", reading.why, "does not hold" if id in refuted else other)
-        yield f"| {' | '.join(_mathematics(cell).replace('|', chr(92) + '|') for cell in cells)} |"
+        yield f"| {' | '.join(mathematics(cell).replace('|', chr(92) + '|') for cell in cells)} |"
 
 
 def _reading_of(claim: Claim, file: Stored) -> Reading:
@@ -449,7 +449,7 @@ def _find_result(folder: Path, figure: str) -> str:
     if not manifest.exists():
         return f"{_picture(folder, figure)}."
     found = json.loads(manifest.read_text(encoding="utf-8"))["found"]
-    return f"{_picture(folder, figure)}: {_mathematics(_round_numbers(found))}"
+    return f"{_picture(folder, figure)}: {mathematics(_round_numbers(found))}"
 
 
 def _picture(folder: Path, figure: str) -> str:
@@ -462,16 +462,6 @@ def _picture(folder: Path, figure: str) -> str:
         return f"[{figure}]({place})"
     stored = (FOLDER / f"{_file(figure)}.csv").exists()
     return f"{figure} ({'stored in the toolkit' if stored else 'not drawn at laptop scale yet'})"
-
-
-def _anchor(id: str) -> str:
-    """Return the anchor that Markdown renderers give a heading which is the id of a claim."""
-    return re.sub(r"[^a-z0-9_-]", "", id.lower())
-
-
-def _mathematics(text: str) -> str:
-    """Write formulas in the notation that Markdown leaves alone."""
-    return _FORMULA.sub(lambda match: f"$`{match.group(1)}`$", text)
 
 
 def _without_html(part: str) -> str:

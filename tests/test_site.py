@@ -1,7 +1,10 @@
 """Pages keep their links, formulas and names where they are shown on the site as well as in the repository."""
 
 import importlib
+import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +17,8 @@ from paper_checks.pages.mathml import to_mathml
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "website"))
 from places import FRONT, linked_pages, page_of, place, relink, targets  # noqa: E402
-from reference import DOORS  # noqa: E402
+from reference import DOORS, FIRST, reference_pages  # noqa: E402
+from search import name_of, shortened, weight, with_names  # noqa: E402
 
 WRITTEN = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").glob("*.md"))]
 
@@ -73,6 +77,49 @@ def test_what_the_reference_names_is_there_and_says_what_it_is(door):
         assert hasattr(module, name)
 
 
+def test_the_reference_begins_with_what_people_call_first():
+    (_, where, text), *rooms = reference_pages()
+    assert where == "reference/index.md"
+    assert [name for name, *_ in rooms] == list(DOORS)
+    names = [name for some in FIRST.values() for name in some]
+    assert re.findall("^::: (.+)$", text, flags=re.M) == names
+    for name in names:
+        module, _, member = name.rpartition(".")
+        assert getattr(importlib.import_module(module), member).__doc__
+
+
+def test_headings_of_claims_begin_with_their_names_and_keep_their_anchors():
+    page = "#### fedlrt/thm-2\n\n`#### fedlrt/thm-2`\n\n#### other/thm-2\n"
+    found = with_names(page, {"fedlrt/thm-2": "Theorem 2"})
+    assert found == page.replace("#### fedlrt/thm-2\n", "#### Theorem 2 · fedlrt/thm-2 { #fedlrtthm-2 }\n", 1)
+    folded = "<details><summary>a</summary>\n\n#### fedlrt/thm-2\n\n</details>\n"
+    assert "\n### Theorem 2 · fedlrt/thm-2 {" in with_names(folded, {"fedlrt/thm-2": "Theorem 2"})
+    assert "\n#### Theorem 2 · fedlrt/thm-2 {" in with_names(f"{folded}{page}", {"fedlrt/thm-2": "Theorem 2"})
+    assert name_of("Appendix A, eqs. (21) to (25)") == "Equations (21) to (25)"
+    assert name_of("Section 3.1, stable rank") == "Section 3.1, stable rank"
+
+
+def test_programs_are_not_searched_and_proofs_weigh_less_than_claims():
+    assert weight("source/rmt/laws.py.md") is None
+    assert weight("source/benchmarks/README.md") is not None
+    assert weight("proofs/fedlrt--thm-2.md") < weight("fedlrt-analysis.md") < weight("spectra.md")
+    assert weight("reference/hessian.md") < weight("reference/index.md")
+
+
+def test_the_index_keeps_claims_and_guides_and_cuts_proofs():
+    text = "<p>One.</p> <p>Two.</p> <p>Three.</p>"
+    places = (
+        "fedlrt-analysis.html#a",
+        "spectra.html#a",
+        "proofs/a.html",
+        "proofs/a.html#proof",
+        "reference/rmt.html#a",
+    )
+    index = {"config": {}, "docs": [{"location": place, "title": "t", "text": text, "boost": 2} for place in places]}
+    kept = {entry["location"]: entry["text"].count("<p>") for entry in shortened(index)["docs"]}
+    assert kept == {places[0]: 2, places[1]: 3, places[2]: 1, places[4]: 1}
+
+
 @pytest.mark.parametrize(
     "page", ["README.md", *(page for page in WRITTEN if not re.search("fedlo|fedlrt|rolora", page))]
 )
@@ -95,23 +142,72 @@ def test_the_markdown_of_the_site_reads_formulas_cells_foldings_and_doctests():
     assert convert("| a |\n|---|\n| $`\\\\|x\\\\|`$ |\n").count("<td>") == 1
     assert "<h4>b</h4>" in convert("<details><summary>a</summary>\n\n#### b\n\n</details>\n").replace(' id="b"', "")
     assert "<details open" in convert("<details open><summary>a</summary>\n\n#### b\n\n</details>\n")
+    nested = convert("1. a\n\n   - b\n\n2. c\n").split()
+    assert "".join(nested).count("<ol>") == 1
     assert "<code" in convert("Text.\n\n>>> f(1)\n[(1, 2)]\n\nMore.")
 
 
-def test_it_is_built_with_what_is_asked_for_alone(tmp_path):
-    """Nothing on a page is loaded from elsewhere; without MkDocs the build is left to `make site`."""
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The built site; without MkDocs the build is left to `make site`."""
     pytest.importorskip("mkdocs", reason="`make site` installs it")
+    folder = tmp_path_factory.mktemp("site")
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", "website/mkdocs.yml", "-d", str(tmp_path)],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", "website/mkdocs.yml", "-d", str(folder)],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
-        env={"PYTHONPATH": "website"},
+        env={**os.environ, "PYTHONPATH": "website"},
     )
     assert done.returncode == 0, done.stderr
-    for page in (*tmp_path.glob("*.html"), *tmp_path.glob("reference/*.html")):
+    return folder
+
+
+@pytest.mark.slow
+def test_nothing_on_a_page_is_loaded_from_elsewhere(site):
+    for page in (*site.glob("*.html"), *site.glob("reference/*.html")):
         assert not re.findall(r'<(?:script|link|img|iframe)[^>]+(?:src|href)="https?:', page.read_text()), page
+
+
+@pytest.mark.slow
+def test_no_picture_is_on_the_site_twice_and_none_is_missing(site):
+    pictures = [*site.glob("figures/*.png"), *site.glob("figures/*.svg")]
+    assert len({picture.read_bytes() for picture in pictures}) == len(pictures)
+    for page in site.glob("*.html"):
+        shown = re.findall(r'<img[^>]*src="([^":]+)"', page.read_text(encoding="utf-8"))
+        assert len(set(shown)) == len(shown), page
+        assert all((page.parent / picture).is_file() for picture in shown), page
+
+
+ASKED = {
+    "theorem 2 FeDLRT": "fedlrt-analysis.html#fedlrtthm-2",
+    "does Theorem 2 of FeDLRT hold?": "fedlrt-analysis.html#fedlrtthm-2",
+    "thm-2": "fedlrt-analysis.html#fedlrtthm-2",
+    "fedlrt/thm-2": "fedlrt-analysis.html#fedlrtthm-2",
+    "lemma 5.3": "rolora-analysis.html#roloralem-53",
+    "theorem 3.2 of FedLoRU": "fedloru-spectral-theory.html#fedloru-v2thm-32",
+    "table 1 RoLoRA": "rolora-printed-numbers.html#roloratable-1",
+    "stable rank": "for-hessian-users.html",
+    "cite": "cite-a-finding.html",
+    "contest a verdict": "contest-a-verdict.html",
+    "measure_spectrum": "reference/index.html#hessian.measure_spectrum",
+    "SpikedModel": "reference/index.html#rmt.SpikedModel",
+}
+"""Questions to the search, and the place that answers each."""
+
+
+@pytest.mark.slow
+def test_the_search_gives_the_right_place_first_and_a_short_list(site):
+    """Asked by the worker and the index of the site itself."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("needs node")
+    command = [node, str(ROOT / "tests" / "ask_site.js"), str(site), *ASKED]
+    found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert {query: pages[0][0][0] for query, pages in found.items()} == ASKED
+    assert all(len(pages) <= 10 for pages in found.values())
+    assert (site / "search" / "search_index.json").stat().st_size < 1_000_000
 
 
 def test_a_check_of_accessibility_says_in_one_line_what_is_missing(tmp_path):

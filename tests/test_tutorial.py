@@ -1,4 +1,4 @@
-"""The tutorial prints what it shows, and its notebook is made of it."""
+"""Pages that are notebooks print what they show, and their notebooks are made of them."""
 
 import json
 import re
@@ -10,30 +10,51 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "website"))
-from notebook import PAGE, Cell, cells, notebook, page_of, run  # noqa: E402
+from notebook import PAGES, Cell, cells, notebook, page_of, run  # noqa: E402
 
 from paper_checks.fedloru.spectral import prop_3_1  # noqa: E402
 
-SOURCE = PAGE.read_text(encoding="utf-8")
+SOURCES = {page: page.read_text(encoding="utf-8") for page in PAGES}
 
 
 def untimed(text):
     return re.sub(r"^time +[\d.]+ s$", "time", text, flags=re.M)
 
 
-def test_the_notebook_is_that_of_the_page():
-    assert PAGE.with_suffix(".ipynb").read_text(encoding="utf-8") == notebook(cells(SOURCE))
-    assert page_of(cells(SOURCE)) == SOURCE
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_notebook_is_that_of_the_page(page):
+    source = SOURCES[page]
+    assert page.with_suffix(".ipynb").read_text(encoding="utf-8") == notebook(cells(source))
+    assert page_of(cells(source)) == source
 
 
 @pytest.mark.slow
-def test_its_outputs_are_those_of_its_cells(tmp_path, monkeypatch):
-    """One of its cells puts a wrong line into the check, which is always taken back here."""
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_outputs_are_those_of_the_cells(page, tmp_path, monkeypatch):
+    """A cell of the tutorial puts a wrong line into the check, which is always taken back here."""
     monkeypatch.setattr(prop_3_1, "limiting_eigenvalue", prop_3_1.limiting_eigenvalue)
-    shown = [cell for cell in cells(SOURCE) if cell.kind != "words"]
-    assert {cell.kind for cell in shown} == {"python", "bash"}
-    for cell, found in zip(shown, run(shown, tmp_path), strict=True):
+    shown = [cell for cell in cells(SOURCES[page]) if cell.kind != "words"]
+    assert "python" in {cell.kind for cell in shown}
+    for cell, found in zip(shown, run(shown, tmp_path, page.stem), strict=True):
         assert untimed(found.output) == untimed(cell.output), cell.source
+        assert (found.title, found.picture) == (cell.title, cell.picture), cell.source
+
+
+def test_figures_are_the_pictures_after_their_cells(tmp_path):
+    draw = "from matplotlib import pyplot\n_, axes = pyplot.subplots()\naxes.set_title({!r})\n"
+    page = (
+        f"```python\n{draw.format('One')}print(1)\n```\n\n```python\nx = 2\n```\n\n```python\n{draw.format('Two')}```\n"
+    )
+    done = list(run(cells(page), tmp_path, "page"))
+    assert [cell.picture for cell in done] == ["figures/page-1.png", "", "figures/page-2.png"]
+    assert "```text\n1\n```\n\n![One](figures/page-1.png)\n\n```python\nx = 2" in page_of(done)
+    assert cells(page_of(done)) == done
+    outputs = [cell["outputs"] for cell in json.loads(notebook(done, tmp_path))["cells"]]
+    assert [len(some) for some in outputs] == [2, 0, 1]
+    assert outputs[2][0]["data"]["image/png"]
+    two = "from matplotlib import pyplot\npyplot.figure()\npyplot.figure()\n"
+    with pytest.raises(ValueError, match="at most one figure, got 2"):
+        list(run([Cell("python", two)], tmp_path))
 
 
 def test_a_notebook_has_commands_programs_and_words():

@@ -60,6 +60,13 @@ class _Foldings(Preprocessor):
         ]
 
 
+class _Sublists(Preprocessor):
+    """Lists within the items of a numbered list: GitHub needs an indentation of three, Python-Markdown of four."""
+
+    def run(self, lines: list[str]) -> list[str]:
+        return [re.sub("^   - ", "    - ", line) for line in lines]
+
+
 class _Doctests(Preprocessor):
     """Examples in docstrings: from `>>>` to the next empty line they are code."""
 
@@ -85,6 +92,7 @@ class Dialect(Extension):
         md.preprocessors.register(_Foldings(md), "foldings", 40)
         md.preprocessors.register(_Doctests(md), "doctests", 40)
         md.preprocessors.register(_Cells(md), "bars_in_cells", 20)
+        md.preprocessors.register(_Sublists(md), "sublists", 20)
         md.inlinePatterns.register(_Formula(IN_CODE, md), "formula_in_code", 195)
         md.inlinePatterns.register(_Formula(IN_DOLLARS, md), "formula_in_dollars", 188)
 

@@ -1,16 +1,20 @@
-"""The tutorial as a notebook: `python website/notebook.py` runs its cells and writes their outputs and the notebook.
+"""Pages as notebooks: `python website/notebook.py` runs their cells and writes outputs, pictures and notebooks.
 
-The page `docs/tutorial.md` is the source. A block of Python is a cell, and so is a block of commands that is followed
-by a block `text`, its output. All other blocks are shown but not run.
+The pages in `docs/` are the sources. A block of Python is a cell, and so is a block of commands that is followed by a
+block `text`, its output. All other blocks are shown but not run. The figures that a cell of Python opens are the
+pictures after it.
 """
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import io
+import itertools
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -19,9 +23,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "tutorial.md"
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+PAGES = tuple(DOCS / f"{name}.md" for name in ("tutorial", "spectra-by-example", "training-by-example"))
 _CELL = re.compile(
-    r"^```(?P<kind>python|bash)\n(?P<source>.*?)^```\n(?:\n```text\n(?P<output>.*?)^```\n)?", flags=re.M | re.S
+    r"^```(?P<kind>python|bash)\n(?P<source>.*?)^```\n(?:\n```text\n(?P<output>.*?)^```\n)?"
+    r"(?:\n!\[(?P<title>[^]\n]*)\]\((?P<picture>figures/[^)\n]*)\)\n)?",
+    flags=re.M | re.S,
 )
 
 
@@ -33,11 +40,15 @@ class Cell:
         kind: `words`, `python` or `bash`.
         source: Markdown, a program, or commands.
         output: Printed text; empty for words.
+        title: Title of the figure that the cell draws.
+        picture: Place of its picture in the folder of the pages; empty if it draws none.
     """
 
     kind: str
     source: str
     output: str = ""
+    title: str = ""
+    picture: str = ""
 
 
 def cells(page: str) -> list[Cell]:
@@ -50,21 +61,28 @@ def cells(page: str) -> list[Cell]:
             words += block.group()
             continue
         found += [Cell("words", words.strip())] if words.strip() else []
-        found.append(Cell(block["kind"], block["source"].rstrip("\n"), block["output"] or ""))
+        fields = (block[name] or "" for name in ("output", "title", "picture"))
+        found.append(Cell(block["kind"], block["source"].rstrip("\n"), *fields))
         words = ""
     words += page[done:]
     return found + ([Cell("words", words.strip())] if words.strip() else [])
 
 
-def run(todo: Sequence[Cell], folder: Path) -> Iterator[Cell]:
+def run(todo: Sequence[Cell], folder: Path, name: str = "cell") -> Iterator[Cell]:
     """Yield the cells with their output; programs share their names, commands run in a shell, in a folder.
 
     Commands do not see the user's stored results of claims, which `rankproof show` would print with their date.
+
+    Args:
+        todo: The cells.
+        folder: Folder for the commands; the pictures are written to its folder `figures`.
+        name: Beginning of the names of the pictures.
 
     Raises:
         CalledProcessError: A command fails; what a program raises is not caught.
     """
     names: dict[str, Any] = {}
+    pictures = (f"figures/{name}-{number}.png" for number in itertools.count(1))
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", "")))
     environment = {**os.environ, "PATH": path, "RANKPROOF_CACHE": str(folder / ".cache")}
     for cell in todo:
@@ -72,7 +90,8 @@ def run(todo: Sequence[Cell], folder: Path) -> Iterator[Cell]:
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed):
                 exec(cell.source, names)
-            yield replace(cell, output=printed.getvalue())
+            title, picture = _draw(folder, pictures)
+            yield replace(cell, output=printed.getvalue(), title=title, picture=picture)
         elif cell.kind == "bash":
             command = ["/bin/sh", "-ec", cell.source]
             done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=True)
@@ -81,17 +100,43 @@ def run(todo: Sequence[Cell], folder: Path) -> Iterator[Cell]:
             yield cell
 
 
+def _draw(folder: Path, places: Iterator[str]) -> tuple[str, str]:
+    """Write the figure that is open, if any, to the next of the places; return its title and its place."""
+    if "matplotlib.pyplot" not in sys.modules:
+        return "", ""
+    from matplotlib import pyplot
+
+    numbers = pyplot.get_fignums()
+    if not numbers:
+        return "", ""
+    if len(numbers) > 1:
+        pyplot.close("all")
+        raise ValueError(f"a cell must draw at most one figure, got {len(numbers)}")
+    figure, picture = pyplot.figure(numbers[0]), next(places)
+    title = figure.get_suptitle() or figure.axes[0].get_title()
+    (folder / picture).parent.mkdir(exist_ok=True)
+    figure.savefig(folder / picture, dpi=130, metadata={"Software": None})
+    pyplot.close(figure)
+    return title, picture
+
+
 def page_of(done: Sequence[Cell]) -> str:
     """Return the page with the outputs of its cells."""
     parts = []
     for cell in done:
         output = f"\n\n```text\n{cell.output}```" if cell.output else ""
+        output += f"\n\n![{cell.title}]({cell.picture})" if cell.picture else ""
         parts.append(cell.source if cell.kind == "words" else f"```{cell.kind}\n{cell.source}\n```{output}")
     return "\n\n".join(parts) + "\n"
 
 
-def notebook(done: Sequence[Cell]) -> str:
-    """Return the notebook as JSON, format 4.4; commands are lines that begin with `!`."""
+def notebook(done: Sequence[Cell], folder: Path = DOCS) -> str:
+    """Return the notebook as JSON, format 4.4; commands are lines that begin with `!`.
+
+    Args:
+        done: The cells with their outputs.
+        folder: Folder that the places of pictures start from.
+    """
     written: list[dict[str, Any]] = []
     for cell in done:
         if cell.kind == "words":
@@ -99,7 +144,13 @@ def notebook(done: Sequence[Cell]) -> str:
             continue
         source = re.sub("^", "!", cell.source, flags=re.M) if cell.kind == "bash" else cell.source
         stream = {"name": "stdout", "output_type": "stream", "text": _lines(cell.output)}
-        outputs = [stream] if cell.output else []
+        outputs: list[dict[str, Any]] = [stream] if cell.output else []
+        if cell.picture:
+            data = {
+                "image/png": base64.b64encode((folder / cell.picture).read_bytes()).decode(),
+                "text/plain": [cell.title],
+            }
+            outputs.append({"data": data, "metadata": {}, "output_type": "display_data"})
         written.append(
             {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": outputs, "source": _lines(source)}
         )
@@ -119,11 +170,18 @@ def _in_dollars(words: str) -> str:
 
 
 def main() -> None:
-    """Run the cells of the page, and write the page and the notebook."""
-    with TemporaryDirectory() as folder:
-        done = list(run(cells(PAGE.read_text(encoding="utf-8")), Path(folder)))
-    PAGE.write_text(page_of(done), encoding="utf-8")
-    PAGE.with_suffix(".ipynb").write_text(notebook(done), encoding="utf-8")
+    """Run the cells of the pages, and write the pages, their pictures and the notebooks."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    for page in PAGES:
+        with TemporaryDirectory() as folder:
+            done = list(run(cells(page.read_text(encoding="utf-8")), Path(folder), page.stem))
+            for cell in done:
+                if cell.picture:
+                    shutil.copy(Path(folder, cell.picture), DOCS / cell.picture)
+        page.write_text(page_of(done), encoding="utf-8")
+        page.with_suffix(".ipynb").write_text(notebook(done), encoding="utf-8")
 
 
 if __name__ == "__main__":

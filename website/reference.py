@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 DOORS: dict[str, tuple[str, ...]] = {
     "rmt": ("rmt",),
@@ -42,10 +42,26 @@ DOORS: dict[str, tuple[str, ...]] = {
     ),
 }
 """Modules by room, in reading order. A room that declares names (`__all__`) shows these."""
+FIRST: dict[str, tuple[str, ...]] = {
+    "Measure a Hessian": ("hessian.stable_rank", "hessian.measure", "hessian.measure_spectrum", "hessian.Curvature"),
+    "Predict a spectrum": ("rmt.SpikedModel",),
+    "Train": ("algorithms.rounds.rounds", "runs.plan.make_plan", "runs.folder.train"),
+}
+"""Functions and classes that people call first, by purpose."""
+_FIRST_PAGE = "reference/index.md"
+_INTRODUCTION = """\
+# Reference
+
+These are the functions and classes that you are likely to call first. [Spectra by
+example](../spectra-by-example.md) and [training by example](../training-by-example.md) use them from start to picture.
+All other public names are on the page of their package: """
 
 
 def reference_pages() -> Iterator[tuple[str, str, str]]:
-    """Yield name, location and text of each page."""
+    """Yield name, location and text of each page, what people call first on the first."""
+    rooms = ", ".join(f"[{room}]({room}.md)" for room in DOORS)
+    first = [f"{_INTRODUCTION}{rooms}.", *(_section(purpose, names) for purpose, names in FIRST.items())]
+    yield "What to call first", _FIRST_PAGE, "\n\n".join(first) + "\n"
     for room, modules in DOORS.items():
         package = importlib.import_module(room)
         parts = [f"# {room}", package.__doc__ or ""]
@@ -54,3 +70,9 @@ def reference_pages() -> Iterator[tuple[str, str, str]]:
         else:
             parts += [f"::: {module}" for module in modules]
         yield room, f"reference/{room}.md", "\n\n".join(parts) + "\n"
+
+
+def _section(purpose: str, names: Sequence[str]) -> str:
+    """Return a section with the named members; their own members are on the page of their package."""
+    shown = (f"::: {name}\n    options: {{ heading_level: 3, members: false }}" for name in names)
+    return "\n\n".join((f"## {purpose}", *shown))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from paper_checks.formal.theorems import formal_theorems, sources_of
 from paper_checks.ledger import PAPERS
+from paper_checks.pages.markdown import anchor_of
 from paper_checks.paper import Paper
 from workloads.files import write_whole
 
@@ -35,7 +35,7 @@ def _paper(paper: Paper) -> Iterator[str]:
         for one in theorems[id]:
             what = f"{one.role}: {one.covers}" if one.covers else one.role
             stale = "" if one.checked else " (stale)"
-            yield f"| [{id}](#{_anchor(id)}) | {claims[id].grade} | `{one.name}`{stale} | {what} |"
+            yield f"| [{id}](#{anchor_of(id)}) | {claims[id].grade} | `{one.name}`{stale} | {what} |"
     sources = sources_of(paper)
     setting = sources.setting([one.statement for id in order for one in theorems[id]])
     if setting:
@@ -57,10 +57,6 @@ def _lines(parts: Sequence[str]) -> Iterator[str]:
         if number:
             yield ""
         yield from part.splitlines()
-
-
-def _anchor(id: str) -> str:
-    return re.sub(r"[^a-z0-9_-]", "", id.lower())
 
 
 if __name__ == "__main__":
