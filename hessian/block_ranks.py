@@ -39,7 +39,7 @@ def block_ranks(
 
     Args:
         operator: The whole matrix; the blocks share its graph.
-        settings: Width, confidence, products and basis of each, and the seed: a block's random stream rests on its
+        settings: Width, confidence, products and basis of each, and the seed: a block's random stream depends on its
             name, so other blocks do not change it.
         depth: Blocks of the modules at this depth, 1 for ``layer1``; default: of every module with parameters.
         progress: Called with a description of the current step.

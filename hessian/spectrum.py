@@ -154,7 +154,7 @@ class SpectrumReport(Result):
         fix_arrays(self)
 
     def words(self) -> dict[str, str]:
-        """Return stable rank, extreme eigenvalues and the fit in words."""
+        """Return the stable rank, the extreme eigenvalues and the fit in words."""
         rank = self.stable_rank.words()
         smallest = len(self.eigenvalues) - self.largest
         unsettled = "" if self.converged else f"; not converged: {self.limit or 'raise products'}"

@@ -117,7 +117,7 @@ def _mean_cosine_of_high_rank(rank: int, signal: float) -> float:
 
 
 def alignment_by_rank(model: SpikedModel, gradients: ClientGradients, ranks: Sequence[int]) -> tuple[float, ...]:
-    r"""Return limit of the expected cosine between the rank-r gradients of two clients, for each rank.
+    r"""Return the limit of the expected cosine between the rank-r gradients of two clients, for each rank.
 
     With slopes $m_i$ and overlaps $\phi_i^2$ of the outliers, and b the noise square, it is
     $A_r^2 \sum_{i \le r} m_i^2\phi_i^2 / \sum_{i \le r} m_i^2$, where $A_r$ is the ``mean_cosine`` of rank r at
@@ -221,7 +221,7 @@ class TwoClients:
         return first * second
 
     def cosines(self, slopes: Array) -> Array:
-        """Return cosine between the clients' rank-r gradients, mean over all pairs of samples, shape ``(rank,)``.
+        """Return the cosine between the clients' rank-r gradients, mean over all pairs of samples, shape ``(rank,)``.
 
         A gradient that vanishes on the first r eigenvectors counts as 0.
         """

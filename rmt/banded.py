@@ -153,7 +153,7 @@ class BandedDraw:
         return StableRank(value, value * (unit * norm) * (unit * norm), unit * norm)
 
     def counts_below(self, grid: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return number of eigenvalues of the kept rows at or below each point of a grid, by Sturm sequences.
+        """Return the number of eigenvalues of the kept rows at or below each point of a grid, by Sturm sequences.
 
         With all rows kept this is the global distribution of the spectrum without computing one eigenvalue.
 
@@ -288,7 +288,7 @@ def draw_banded(
 
 
 def _determined(model: SpikedModel, R: int, rows: int, top: int, bottom: int) -> int:
-    """Return number of eigenvalues, of those asked for at one end, that these rows determine."""
+    """Return the number of eigenvalues, of those asked for at one end, that these rows determine."""
     counts = range(1, max(top, bottom) + 1)
     return bisect_right(counts, rows, key=lambda count: rows_needed(model, R, min(top, count), min(bottom, count)))
 
@@ -427,7 +427,7 @@ def _residual(matrix: csc_array, value: float, vector: NDArray[np.float64]) -> f
 
 
 def _count_above(matrix: csc_array, shift: float) -> int:
-    """Return number of eigenvalues above a shift: the signs of the pivots of an unpivoted factorisation (Sylvester)."""
+    """Count the eigenvalues above a shift by the signs of the pivots of an unpivoted factorisation (Sylvester)."""
     shifted = (matrix - shift * eye_array(matrix.shape[0], format="csc")).tocsc()
     factor = splu(shifted, permc_spec="NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     return int((factor.U.diagonal() > 0).sum())

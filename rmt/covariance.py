@@ -101,7 +101,7 @@ class SpikedCovariance:
         return spike > above or spike < below
 
     def outlier(self, spike: float) -> Outlier:
-        """Return limit location and overlap of one spike; inside the bulk the nearer edge in the population, and 0.
+        """Return the limit location and overlap of one spike; inside the bulk the nearer edge in the population, and 0.
 
         `in_gaps` has the eigenvalues in gaps of the bulk.
         """
@@ -222,7 +222,7 @@ class SpikedCovariance:
         return float(np.cbrt(curvature / 2.0)) * self.law._unit * check_dimension(P) ** (-2.0 / 3.0)
 
     def edge_at(self, P: int) -> float:
-        """Return mean of the largest eigenvalue at dimension P without spikes, for Gaussian samples."""
+        """Return the mean of the largest eigenvalue at dimension P without spikes, for Gaussian samples."""
         return self.law._interval[1] + TracyWidom1().mean * self.edge_scale(P)
 
     def stable_rank(self, P: int) -> StableRank:

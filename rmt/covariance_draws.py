@@ -101,7 +101,7 @@ class CovarianceDraw(WeightedSamples):
     model: SpikedCovariance
 
     def top_overlaps(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        r"""Return largest eigenvalues, decreasing, and $|\langle v_j, u_i\rangle|^2$, shape ``(count, spikes)``."""
+        r"""Return the largest eigenvalues, decreasing, and $|\langle v_j, u_i\rangle|^2$, shape ``(count, spikes)``."""
         P = len(self.population)
         count = checked_count(count, P, "P")
         if self.samples is not None:

@@ -110,11 +110,11 @@ class DenseDraw:
         return torch.linalg.eigvalsh(torch.as_tensor(self.matrix, device=self.device)).cpu().numpy()
 
     def top_overlaps(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        r"""Return largest eigenvalues, decreasing, and $|\langle v_j, u_i\rangle|^2$, shape ``(count, spikes)``."""
+        r"""Return the largest eigenvalues, decreasing, and $|\langle v_j, u_i\rangle|^2$, shape ``(count, spikes)``."""
         return self._overlaps(count, largest=True)
 
     def bottom_overlaps(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return smallest eigenvalues, increasing, and their overlaps."""
+        """Return the smallest eigenvalues, increasing, and their overlaps."""
         return self._overlaps(count, largest=False)
 
     def _overlaps(self, count: int, largest: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

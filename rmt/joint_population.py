@@ -111,7 +111,7 @@ class JointPopulation:
         return JointPopulation(self.atoms * factors, self.counts, self.block * factors[:, None, None])
 
     def rank(self, capacities: Array) -> float:
-        """Return largest rank of a sum of matrices of the given ranks, (G,), each in the range of its covariance."""
+        """Return the largest rank of a sum of matrices of given ranks, (G,), each in the range of its covariance."""
         everything = range(self.groups)
         subsets = chain.from_iterable(combinations(everything, size) for size in range(self.groups + 1))
         return float(min(self._reach(set(everything) - set(cut)) + sum(capacities[list(cut)]) for cut in subsets))
@@ -127,7 +127,7 @@ class JointPopulation:
         return reached
 
     def smallest(self, z: float, a: Array) -> float:
-        r"""Return smallest eigenvalue of $z - \sum_g a_g\Lambda_g$ for real numbers."""
+        r"""Return the smallest eigenvalue of $z - \sum_g a_g\Lambda_g$ for real numbers."""
         least = float((z - self.atoms @ a).min(initial=np.inf))
         if self.block.size:
             inner = z * np.eye(self.block.shape[-1]) - np.tensordot(a, self.block, 1)

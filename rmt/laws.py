@@ -97,7 +97,7 @@ class Law(ABC):
         return self.moment(2, about=self.mean)
 
     def pdf(self, x: ArrayLike) -> Any:
-        """Return density of the continuous part; 0 outside the support, possibly inf at an edge."""
+        """Return the density of the continuous part; 0 outside the support, possibly inf at an edge."""
         points = require_reals("x", x)
         self._complete()
         lower, upper = self._interval

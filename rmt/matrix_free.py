@@ -78,7 +78,7 @@ class MatrixFreeDraw:
         return rotated
 
     def top_overlaps(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        r"""Return largest eigenvalues, decreasing, and $|\langle v_j, u_i\rangle|^2$, shape ``(count, spikes)``.
+        r"""Return the largest eigenvalues, decreasing, and $|\langle v_j, u_i\rangle|^2$, shape ``(count, spikes)``.
 
         Raises:
             ValueError: a count out of range, or what `extreme_eigenpairs` refuses.
@@ -86,7 +86,7 @@ class MatrixFreeDraw:
         return self._overlaps(count, largest=True)
 
     def bottom_overlaps(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return smallest eigenvalues, increasing, and their overlaps.
+        """Return the smallest eigenvalues, increasing, and their overlaps.
 
         Raises:
             ValueError: a count out of range, or what `extreme_eigenpairs` refuses.

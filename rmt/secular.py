@@ -82,7 +82,7 @@ class RotatedDraw:
         return np.ascontiguousarray(self._scaled[0][::-1])
 
     def count_above(self, point: float) -> int:
-        """Return number of eigenvalues above a point; a noise eigenvalue at the very point counts as below it.
+        """Return the number of eigenvalues above a point; a noise eigenvalue at the very point counts as below it.
 
         >>> draw = RotatedDraw(SpikedModel((1.0,)), np.array([1.0, -1.0]), np.array([[0.6], [0.8]]))
         >>> draw.count_above(1.0), draw.count_above(1.2), draw.count_above(1.5)

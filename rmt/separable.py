@@ -178,7 +178,7 @@ class SeparableLaw(CountedLaw):
         return unwrap(a.reshape(points.shape) * unit), unwrap(b.reshape(points.shape) / unit)
 
     def overlaps(self, x: ArrayLike, eigenvalues: ArrayLike) -> Any:
-        r"""Return share of each population eigenvector in the eigenvectors at x, times the dimension.
+        r"""Return the share of each population eigenvector in the eigenvectors at x, times the dimension.
 
         $O(x, \lambda) = -\mathrm{Im}\,(z - a\lambda)^{-1} / \int -\mathrm{Im}\,(z - a\lambda)^{-1}$ for z to x from
         above the axis: the mean over the population is 1. At 0 these are the shares in the kernel, if there is one. Off

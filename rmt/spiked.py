@@ -165,7 +165,7 @@ class SpikedModel(Result):
         return spike > above if spike > 0 else spike < below
 
     def outlier(self, spike: float) -> Outlier:
-        r"""Return limit location $g^{-1}(1/\theta)$ and overlap $-1/(\theta^2 g'(\lambda))$ of one spike.
+        r"""Return the limit location $g^{-1}(1/\theta)$ and the overlap $-1/(\theta^2 g'(\lambda))$ of one spike.
 
         This means beyond an end of the bulk; `in_gaps` has the eigenvalues in its gaps.
 
@@ -219,7 +219,7 @@ class SpikedModel(Result):
         return max(abs(left), abs(right), *(abs(o.location) for o in self.outliers))
 
     def sigma(self) -> float:
-        r"""Return edge parameter of semicircular noise after scaling, the papers' $\sigma s$.
+        r"""Return the edge parameter of semicircular noise after scaling, the papers' $\sigma s$.
 
         Raises:
             ValueError: the noise is not semicircular.
@@ -286,7 +286,7 @@ class SpikedModel(Result):
         return self.sigma() * check_dimension(R) ** (-2.0 / 3.0)
 
     def edge_at(self, R: int) -> float:
-        """Return mean of the largest bulk eigenvalue at dimension R without spikes, for Gaussian noise."""
+        """Return the mean of the largest bulk eigenvalue at dimension R without spikes, for Gaussian noise."""
         return self.bulk_edges[1] + TracyWidom1().mean * self.edge_scale(R)
 
     def stable_rank(self, R: int) -> StableRank:

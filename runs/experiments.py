@@ -37,7 +37,7 @@ class Trial:
         label: Name in tables and figures.
         algorithm: Name of the algorithm.
         problem: Name of the problem.
-        rounds: Number of rounds; longer runs in the store also serve.
+        rounds: Number of rounds; longer runs in the store are also used.
         settings: Options by name, the seed left out.
         seeds: One run for each.
 
@@ -85,7 +85,7 @@ class Experiment:
         trials: Lines of the experiment.
 
     Raises:
-        RunError: A label twice.
+        RunError: Two lines have the same label.
     """
 
     trials: tuple[Trial, ...]
@@ -110,7 +110,7 @@ class Outcome:
         trial: The line of its experiment.
         seed: Seed of the run.
         run: The run, its rows up to the rounds of the trial.
-        failure: Why it ended before its last round, in a line; else empty.
+        failure: Why it ended before its last round, in one line; empty if it did not.
     """
 
     trial: Trial

@@ -51,7 +51,7 @@ def printed_bound(M: float, N: float, theta: float = 1.0) -> float:
 
 
 def sample_size_data(settings: Settings) -> pd.DataFrame:
-    """Return stable ranks over R of independent draws for each sample size, and gaps to two servers."""
+    """Return the stable ranks over R of independent draws for each sample size, and gaps to two servers."""
     sizes = settings.sizes(SAMPLE_SIZE_SIZES)
     rows = []
     for R in (*SMALL, sizes.R):

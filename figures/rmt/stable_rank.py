@@ -36,7 +36,7 @@ STABLE_RANK_SIZES: dict[Scale, StableRankSizes] = {
 
 
 def stable_rank_data(settings: Settings) -> pd.DataFrame:
-    """Return mean and central interval of the stable rank of independent draws, for each dimension and sample size."""
+    """Return the mean and central interval of the stable rank over draws, for each dimension and sample size."""
     sizes = settings.sizes(STABLE_RANK_SIZES)
     rows = []
     for R in sizes.dimensions:

@@ -38,7 +38,7 @@ TRANSITION_SIZES: dict[Scale, TransitionSizes] = {
 
 
 def transition_data(settings: Settings) -> pd.DataFrame:
-    """Return mean and central interval of the largest eigenvalue and of its overlap, for each dimension and spike."""
+    """Return the mean and central interval of the largest eigenvalue and its overlap, for each dimension and spike."""
     return transition_table(settings, settings.sizes(TRANSITION_SIZES))
 
 

@@ -52,7 +52,7 @@ def measure_blocks(
         operator: The whole matrix; the blocks share its graph.
         quantities: Quantities to measure.
         settings: Accuracy and limits for each block.
-        seed: Seed; a block's random stream rests on its name, so other blocks do not change it.
+        seed: Seed; a block's random stream depends on its name, so other blocks do not change it.
         depth: Blocks of the modules at this depth, 1 for ``layer1``; default: of every module with parameters.
         progress: Called with a description of the current step.
 

@@ -32,7 +32,7 @@ def measure_diagonal(
     chunk: int,
     progress: Progress | None = None,
 ) -> Profile:
-    """Estimate the diagonal, until the root mean square error is small next to the root mean square of the entries.
+    """Estimate the diagonal until its root mean square error is small compared with its root mean square.
 
     Args:
         operator: The matrix.

@@ -24,7 +24,7 @@ class Estimate(Result):
         low: Lower end of the interval.
         high: Upper end of the interval.
         confidence: Confidence level of the interval.
-        probes: Random probes that the interval rests on; 0 if no probe was needed.
+        probes: Random probes on which the interval is based; 0 if no probe was needed.
         reached: The width asked for was reached.
         limit: Change that would make the interval narrower, in words; empty if the width was reached.
         uncertain: Part of the distance of the ends that more probes would not remove: what the quadrature does not

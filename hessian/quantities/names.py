@@ -82,7 +82,7 @@ class Quantity:
         """Read a quantity from its name, with a threshold after an equals sign.
 
         Raises:
-            CurvatureError: An unknown name, or a threshold that is missing, superfluous or out of range.
+            CurvatureError: The name is unknown, or the threshold is missing, superfluous or out of range.
 
         >>> Quantity.of("count-above=1e-1"), str(Quantity.of("largest"))
         (Quantity(name='count-above', threshold=0.1), 'sharpness')
@@ -106,7 +106,7 @@ def read_quantities(given: Any) -> tuple[Quantity, ...]:
     """Read quantities from a comma-separated text or a sequence of names; each is kept once.
 
     Raises:
-        CurvatureError: None at all, or one that cannot be read.
+        CurvatureError: No quantity is given, or one cannot be read.
 
     >>> [str(one) for one in read_quantities("trace, log-det=0.5, trace")]
     ['trace', 'log-det=0.5']

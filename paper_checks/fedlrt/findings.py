@@ -8,13 +8,13 @@ FINDINGS = (
     Finding(
         "truncation-cost",
         r"Truncation can raise the loss by more than Theorem 2's $L\vartheta$ (L: smoothness constant, $\vartheta$: "
-        "threshold of the cut)",
+        "truncation threshold)",
         "changes a main result",
         ("fedlrt/thm-2", "fedlrt/eq-36"),
         r"With $L = 1$ and the truncation threshold $\vartheta = 9/4$, truncation raises the loss by 63.86, but the "
         r"paper allows only $L\vartheta = 2.25$. Smoothness bounds how fast the gradient changes, not the gradient.",
-        r"Charge $\vartheta\|\nabla\mathcal{L}(\tilde W_r^*)\| + \frac L2\vartheta^2$ for a truncation, with the "
-        r"gradient at the weights $\tilde W_r^*$ before it, or assume a bound on the gradient.",
+        r"Take $\vartheta\|\nabla\mathcal{L}(\tilde W_r^*)\| + \frac L2\vartheta^2$ as the cost of a truncation, with "
+        r"the gradient at the weights $\tilde W_r^*$ before it, or assume a bound on the gradient.",
     ),
     Finding(
         "projected-gradient-only",
@@ -62,9 +62,9 @@ FINDINGS = (
         "Assumption 1 can fail near a stationary point, although the paper says that it holds there",
         "weakens a result",
         ("fedlrt/claim-assumption-when",),
-        r"Its constant $\delta$, which should be far below 1, must be at least 0.41 after 60 rounds near the "
-        "solution of a quadratic, and 0.68 to 1.24 at a distance of 0.01 in the homogeneous test of Section 4.1 (one "
-        "target for all clients), on 24 draws.",
+        r"Its constant $\delta$, which should be far below 1, must be at least 0.41 after 60 rounds near the solution "
+        "of a quadratic, and 0.68 to 1.24 at a distance of 0.01 in the homogeneous test of Section 4.1 (one target for "
+        "all clients), in 24 draws.",
         r"Measure $\delta$ along the run before you rely on Theorem 4 or Corollary 1.",
     ),
     Finding(
@@ -127,7 +127,7 @@ FINDINGS = (
         ("fedlrt/claim-alg6",),
         "For two models of rank 1 with n = 4, an SVD of size 2 is enough; the paper says that it must have size 4.",
         "With few clients, average by a QR factorisation of the stacked bases and an SVD of size $Cr$. The server's "
-        "cost is then linear in n, as well.",
+        "cost is then also linear in n.",
     ),
     Finding(
         "more-clients",
@@ -194,8 +194,8 @@ FINDINGS = (
         "wrong sign",
         "changes nothing",
         ("fedlrt/alg-4", "fedlrt/eq-40"),
-        "Started at a stationary point of two parabolas, a round of Algorithm 4 as printed with two local steps moves "
-        "by 0.0703.",
+        "From a stationary point of two parabolas, Algorithm 4 as printed moves by 0.0703 in a round with two local "
+        "steps.",
         r"Implement $W \leftarrow W - \lambda(\nabla\mathcal{L}_c(W) + V_c)$, with the learning rate $\lambda$ and "
         "client c's correction $V_c$, as Algorithm 2 does.",
     ),

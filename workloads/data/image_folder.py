@@ -262,7 +262,7 @@ def _unreadable(path: Path, error: Exception) -> DataError:
 
 
 def _levels(images: NDArray[np.uint8]) -> tuple[float | tuple[float, ...], float | tuple[float, ...]]:
-    """Return mean and standard deviation of each colour, in units of 255; a constant colour has deviation 1."""
+    """Return the mean and standard deviation of each colour, in units of 255; a constant colour has deviation 1."""
     channels = images[:, None] if images.ndim == 3 else images
     means, deviations = [], []
     for channel in range(channels.shape[1]):
