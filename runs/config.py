@@ -156,10 +156,12 @@ def to_toml(plan: Plan) -> str:
     """Return a configuration that gives a plan again, with every option that has a value.
 
     >>> from runs.plan import make_plan
-    >>> print(to_toml(make_plan("fedavg", "quadratics", {"clients": 3})).partition("cohort")[0], end="")
+    >>> print(to_toml(make_plan("fedavg", "quadratics", {"clients": 3})).partition("rows")[0], end="")
     algorithm = "fedavg"
     data = "quadratics"
     rounds = 100
+    seed = 0
+    alignment = false
     clients = 3
     """
     usual = asdict(Conduct())

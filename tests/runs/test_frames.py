@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -46,6 +47,7 @@ def test_settings_are_at_hand(folder):
 
 def test_a_run_without_a_round_is_an_empty_frame(folder):
     (folder / "metrics.csv").unlink()
+    shutil.rmtree(folder / "checkpoints")
     frame = runs.load(folder)
     assert len(frame) == 0
     assert {"bytes_down", "bytes_up"} <= set(frame.columns)
@@ -55,7 +57,7 @@ def test_what_is_not_one_unchanged_run_is_refused(folder, tmp_path):
     with pytest.raises(RunError, match="is not there"):
         runs.load(tmp_path / "nowhere")
     train(make_plan("fedavg", "quadratics", {"clients": 2}, Conduct(1)), tmp_path / "other")
-    with pytest.raises(RunError, match="has 2 runs; name the folder of one, such as .*other"):
+    with pytest.raises(RunError, match=r"has 2 runs; name the folder of one, such as .*other"):
         runs.load(tmp_path)
     settings = folder / "settings.json"
     settings.write_text(settings.read_text().replace('"clients": 3', '"clients": 4'))
