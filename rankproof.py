@@ -24,6 +24,7 @@ from runs.silos import command as silos
 from workloads import command as data
 from workloads.arguments import BAD_USAGE, Parser, add_command
 from workloads.messages import shorten
+from workloads.terminal import ERROR, print_text
 
 AS_EXPECTED = 0
 _FOR_USERS = {
@@ -131,7 +132,7 @@ def _stopped(error: BaseException) -> str:
 
 def _say(text: str) -> None:
     with suppress(OSError):
-        print(f"rankproof: {shorten(printable(text), LINE)}", file=sys.stderr)
+        print_text(f"rankproof: {shorten(printable(text), LINE)}", ERROR, sys.stderr)
 
 
 def _prepare_output() -> None:

@@ -8,13 +8,16 @@ from math import hypot, isfinite, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runs.format import LINE, align_rows, format_bytes, printable
+from runs.format import CELL, LINE, align_rows, format_bytes, printable
 from workloads.arguments import add_command, add_group, at_least, read_name
 from workloads.messages import shorten
+from workloads.terminal import print_table
 
 if TYPE_CHECKING:
     from runs.listing import FoundRun, Group
 
+Part = str | Sequence[Mapping[str, str]]
+"""A part of what is printed: a line of text, or the rows of a table."""
 BARS = "_.:-=+*#%@"
 """Signs from the smallest to the largest value of a curve."""
 TRAININGS = {"rolora": 2, "pfedlora-1": 2, "pfedlora-2": 2, "pfedloru": 2}
@@ -111,7 +114,7 @@ def _list(options: argparse.Namespace) -> int:
     from runs.listing import describe_edit, find_runs
 
     found = find_runs(Path(options.folder))
-    _show([*list_runs(found), *(describe_edit(run) for run in found if run.edited)])
+    _show([list_runs(found), *(describe_edit(run) for run in found if run.edited)])
     return 0
 
 
@@ -154,14 +157,18 @@ def _unedited_runs(folder: str) -> list[FoundRun]:
     return kept
 
 
-def _show(lines: Sequence[str]) -> None:
-    """Print lines with names and settings of runs, which others may have written."""
-    for line in lines:
-        print(shorten(printable(line), LINE))
+def _show(parts: Sequence[Part]) -> None:
+    """Print lines and tables with names and settings of runs, which others may have written."""
+    for part in parts:
+        if isinstance(part, str):
+            print(shorten(printable(part), LINE))
+        else:
+            rows = [{name: shorten(printable(cell), CELL) for name, cell in row.items()} for row in part]
+            print_table(rows, [shorten(line, LINE) for line in align_rows(part)])
 
 
-def list_runs(runs: Sequence[FoundRun]) -> list[str]:
-    """Return one line for each run: its progress, its last metrics, and the settings in which runs differ.
+def list_runs(runs: Sequence[FoundRun]) -> list[dict[str, str]]:
+    """Return one row for each run: its progress, its last metrics, and the settings in which runs differ.
 
     A cell is blank if a run lacks the setting or the metric. Columns that are blank for all runs are left out.
     """
@@ -182,10 +189,10 @@ def list_runs(runs: Sequence[FoundRun]) -> list[str]:
         }
         for run in runs
     ]
-    return align_rows([{name: row[name] for name in row if any(other[name] for other in rows)} for row in rows])
+    return [{name: row[name] for name in row if any(other[name] for other in rows)} for row in rows]
 
 
-def describe_run(run: FoundRun) -> list[str]:
+def describe_run(run: FoundRun) -> list[Part]:
     """Describe one run: its settings, the versions that computed it, its metrics, and its messages.
 
     Raises:
@@ -193,18 +200,18 @@ def describe_run(run: FoundRun) -> list[str]:
     """
     from runs.listing import describe_edit, format_value
 
-    sections = [
+    sections: list[list[Part]] = [
         [
             f"{run.folder}: {run.algorithm} on {run.problem}, round {run.done} of {run.rounds}",
             *([describe_edit(run)] if run.edited else []),
         ],
-        align_rows([{"setting": name, "value": format_value(value)} for name, value in run.settings.items()]),
+        [[{"setting": name, "value": format_value(value)} for name, value in run.settings.items()]],
         [
             f"{what}: {', '.join(f'{name} {format_value(value)}' for name, value in known.items()) or 'not known'}"
             for what, known in (("conduct", run.conduct), ("versions", run.versions))
         ],
         [_in_a_line(f"silo {name}: {why}") for name, why in (*run.left_out().items(), *run.suspects().items())],
-        align_rows(
+        [
             [
                 {
                     "metric": name,
@@ -215,16 +222,16 @@ def describe_run(run: FoundRun) -> list[str]:
                 for name, value in run.last.items()
                 if name not in ("round", "bytes_down", "bytes_up")
             ]
-        ),
-        align_rows(
+        ],
+        [
             [
                 {"direction": way, "what": what, "messages": str(len(sizes)), "bytes": f"{sum(sizes):,}"}
                 for (way, what), sizes in _messages(run).items()
             ]
-        ),
+        ],
     ]
-    lines = [line for section in sections if section for line in ["", *section]]
-    return lines[1:]
+    parts = [part for section in sections if any(section) for part in ["", *section]]
+    return parts[1:]
 
 
 def _in_a_line(text: str) -> str:
@@ -240,7 +247,7 @@ def _messages(run: FoundRun) -> dict[tuple[str, str], list[int]]:
     return sizes
 
 
-def compare_runs(runs: Sequence[FoundRun], asked: str | None, after: int | None, against: str | None) -> list[str]:
+def compare_runs(runs: Sequence[FoundRun], asked: str | None, after: int | None, against: str | None) -> list[Part]:
     """Compare groups of runs over their seeds after one round; differences are paired by seed.
 
     Args:
@@ -273,7 +280,7 @@ def compare_runs(runs: Sequence[FoundRun], asked: str | None, after: int | None,
             for row, count in zip(summaries, trained, strict=True)
         ]
         notes = ["equal rounds are not equal local steps here, because a method trains several times in a round"]
-    lines = [heading, *align_rows(summaries), *notes]
+    parts: list[Part] = [heading, summaries, *notes]
     rows = [
         {
             f"{metric} minus {chosen.label}": one.label,
@@ -285,12 +292,12 @@ def compare_runs(runs: Sequence[FoundRun], asked: str | None, after: int | None,
         }
         for one in differences(groups, metric, number, chosen)
     ]
-    lines += [
+    parts += [
         f"{group.label}: each seed has its own {' and '.join(group.by_seed)}, as returned by your function"
         for group in groups
         if group.by_seed and len(group.runs) > 1
     ]
-    return [*lines, "", *align_rows(rows)] if rows else lines
+    return [*parts, "", rows] if rows else parts
 
 
 def local_trainings(algorithm: str, settings: Mapping[str, Any]) -> int | None:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 from workloads.numbers import FINEST, LARGEST, read_real, read_whole
+from workloads.terminal import ERROR, print_text
 
 BAD_USAGE = 2
 Command = Callable[[argparse.Namespace], int]
@@ -121,7 +122,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the error and exit with status 2."""
-        self.exit(BAD_USAGE, f"rankproof: {' '.join(message.split())}; see `{self.prog} --help`\n")
+        print_text(f"rankproof: {' '.join(message.split())}; see `{self.prog} --help`", ERROR, sys.stderr)
+        self.exit(BAD_USAGE)
 
     def _print_message(self, message: str, file: Any = None) -> None:
         # Help that could not be written is not a success; argparse would say nothing.

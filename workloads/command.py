@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workloads.arguments import BAD_USAGE, add_command, add_group, read_name
+from workloads.terminal import print_table
 
 if TYPE_CHECKING:
     from workloads.data.file_sets import FileSet
@@ -35,12 +36,18 @@ def declare(commands: Any) -> None:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from workloads.data import file_sets
+    from workloads.data.file_sets import status
 
-    for name, data in _known(options.names).items():
-        if name in (options.names or [name]):
-            status = file_sets.status(data, options.root)
-            print(f"{name:16} {status.state:8} {status.place or ''} {status.detail}".rstrip())
+    known = _known(options.names)
+    found = {name: status(known[name], options.root) for name in known if name in (options.names or known)}
+    print_table(
+        [
+            {"data set": name, "state": one.state, "where, or remedy": f"{one.place or ''} {one.detail}".strip()}
+            for name, one in found.items()
+        ],
+        [f"{name:16} {one.state:8} {one.place or ''} {one.detail}".rstrip() for name, one in found.items()],
+        {r"\A(present|verified)\Z": "green", r"\A(missing|damaged)\Z": "yellow"},
+    )
     return 0
 
 

@@ -7,15 +7,19 @@ where it is used.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Literal, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-ERROR = "bold red"
+ERROR: Mapping[str, str] = {r"\Arankproof:": "bold red"}
 """Style of the program's name in front of an error."""
+WHOLE = 40
+"""Longest name of a row that is never broken into lines."""
+_NUMBER = re.compile(r"([-+]?[\d.,]+(e[-+]?\d+)?( [kMGT]?B)?)?")
 
 
 def is_styled(stream: TextIO) -> bool:
@@ -59,16 +63,14 @@ def print_table(
     rows: Sequence[Mapping[str, str]],
     plain: Sequence[str],
     styles: Mapping[str, str] | None = None,
-    right: Sequence[str] = (),
     stream: TextIO | None = None,
 ) -> None:
     """Print rows as a table that fits the terminal; elsewhere print lines, which scripts may read.
 
     Args:
-        rows: Cells by the headings of their columns, alike in all rows.
+        rows: Cells by the headings of their columns, alike in all rows; columns of numbers are aligned at the right.
         plain: Lines for a stream that is not a terminal.
         styles: Styles by regular expressions, as in `print_text`.
-        right: Headings of the columns with numbers, which are aligned at the right.
         stream: Where to print; default: standard output.
     """
     stream = sys.stdout if stream is None else stream
@@ -81,13 +83,15 @@ def print_table(
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for place, name in enumerate(rows[0]):
-        # The first column names the row, so it stays whole where there is room for it.
-        table.add_column(Text(name), justify="right" if name in right else "left", overflow="fold", no_wrap=not place)
+        numeric = all(_NUMBER.fullmatch(row[name]) for row in rows)
+        # The first column names the row, so it stays whole unless it leaves too little space.
+        whole = not place and max(len(row[name]) for row in rows) <= WHOLE
+        side: Literal["left", "right"] = "right" if numeric else "left"
+        table.add_column(Text(name), justify=side, overflow="fold", no_wrap=whole, min_width=len(name))
     for row in rows:
         cells = [Text(cell) for cell in row.values()]
         for cell in cells:
             for pattern, style in (styles or {}).items():
                 cell.highlight_regex(pattern, style)
         table.add_row(*cells)
-    console = console_of(stream)
-    console.print(table, soft_wrap=False)
+    console_of(stream).print(table, soft_wrap=False)

@@ -327,7 +327,7 @@ def test_the_metric_is_accuracy_where_all_have_it_else_the_loss(tmp_path, capsys
     runs = find_runs(tmp_path)
     assert metric_of(runs, None) == "accuracy"
     assert metric_of(runs, "loss") == "loss"
-    assert cells(list_runs(runs))[0]["accuracy"] == "0.8"
+    assert list_runs(runs)[0]["accuracy"] == "0.8"
     write_run(tmp_path / "c", [1.0, 0.5], algorithm="c")
     assert metric_of(find_runs(tmp_path), None) == "loss"
     line = refused(capsys, "compare", tmp_path, "--metric", "accuracy")
