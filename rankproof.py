@@ -15,6 +15,7 @@ from typing import NoReturn
 from figures import command as figures
 from figures import runs_command as runs
 from paper_checks import command as claims
+from paper_checks import completion_command as completion
 from paper_checks import own_papers_command as own_papers
 from paper_checks.inventory import command as inventory
 from paper_checks.pages import manual
@@ -185,6 +186,7 @@ def _parser() -> Parser:
     runs.declare(commands)
     silos.declare(commands)
     manual.declare(commands)
+    completion.declare(commands, parser)
     return parser
 
 

@@ -213,22 +213,39 @@ def _names_in(words: Sequence[str], config: Config | None) -> tuple[str | None, 
 
 @cache
 def _flags() -> frozenset[str]:
+    """Return the options that take no value."""
+    return frozenset(_FLAGS) | {
+        form
+        for option in _every_option()
+        if option.kind is bool
+        for flag in (option.flag, option.earlier_flag)
+        if flag is not None
+        for form in (flag, f"--no-{flag[2:]}")
+    }
+
+
+def _every_option() -> list[Option]:
+    """Return the options of all algorithms, on a problem of each kind."""
     from runs.catalogue import ALGORITHMS, IMAGES, LANGUAGE, options_of
 
-    found = set(_FLAGS)
-    for name, problem in product(ALGORITHMS, (PROBLEM, next(iter(IMAGES)), next(iter(LANGUAGE)))):
-        found |= {
-            form
-            for option in options_of(name, problem, {}, every=True).values()
-            if option.kind is bool
-            for flag in (option.flag, option.earlier_flag)
-            if flag is not None
-            for form in (flag, f"--no-{flag[2:]}")
-        }
-    return frozenset(found)
+    problems = (PROBLEM, next(iter(IMAGES)), next(iter(LANGUAGE)))
+    of_each = (options_of(name, problem, {}, every=True) for name, problem in product(ALGORITHMS, problems))
+    return [option for options in of_each for option in options.values()]
 
 
-def _declare(group: Any, option: Option, needed: str) -> None:
+def add_every_option(parser: Parser) -> None:
+    """Declare the options of all algorithms and kinds of problems, with their words as choices, for completion."""
+    from runs.catalogue import CONDUCT
+
+    options = {option.name: option for option in (*CONDUCT.options({}).values(), *_every_option())}
+    for option in options.values():
+        action = _declare(parser, replace(option, earlier=None), "")
+        words = [word for word in option.words if " " not in word]
+        action.choices = words or action.choices
+
+
+def _declare(group: Any, option: Option, needed: str) -> argparse.Action:
+    """Declare an option, and its earlier name without a help."""
     words = f"one of {', '.join(option.words)}" if option.words else ""
     default = needed if option.default is MISSING else f"default: {_format_default(option.default)}"
     described = option.help.rstrip(".")
@@ -241,9 +258,10 @@ def _declare(group: Any, option: Option, needed: str) -> None:
     else:
         metavars: dict[type, str] = {int: "N", float: "X", tuple: "X,X", str: "WORD"}
         shape = {"metavar": metavars[option.kind]}
-    group.add_argument(option.flag, help=text, **shape)
+    action: argparse.Action = group.add_argument(option.flag, help=text, **shape)
     if option.earlier_flag is not None:
         group.add_argument(option.earlier_flag, dest=option.earlier, help=argparse.SUPPRESS, **shape)
+    return action
 
 
 def needed_with(

@@ -44,7 +44,7 @@ from runs.stored import named_types
 from runs.tables import Mark, Table, is_continuation, read_marked, rows_of
 from runs.tracking import OnRound, guard
 from workloads.files import SCRATCH, naming_errors, require_writable, write_whole
-from workloads.processes.locks import lock_folder
+from workloads.processes.locks import LOCK, lock_folder
 from workloads.progress import WORTH_SAYING
 from workloads.written import RECORD, FolderRecord, ForeignFileError
 
@@ -589,7 +589,7 @@ def remove_run(folder: Path) -> None:
     checkpoints = Checkpoints(folder / CHECKPOINTS, "", {})
     record = FolderRecord(folder)
     _require_removable(folder, checkpoints)
-    named = {folder / name for name in (SETTINGS, METRICS, LEDGER, LOG, RECORD)}
+    named = {folder / name for name in (SETTINGS, METRICS, LEDGER, LOG, RECORD, LOCK)}
     scratch = [path for path in folder.rglob(f"{SCRATCH}*") if record.has_begun(path)]
     for path in folder.rglob("*"):
         within = (path.parent == checkpoints.folder and checkpoints.names(path)) or path.parent in scratch
@@ -598,7 +598,8 @@ def remove_run(folder: Path) -> None:
     _remove_run_files(folder, checkpoints)
     for place in (folder, folder / CHECKPOINTS):
         record.remove_scratch(place)
-    (folder / RECORD).unlink(missing_ok=True)
+    for name in (RECORD, LOCK):
+        (folder / name).unlink(missing_ok=True)
     for place in (folder / BOARD, folder / CHECKPOINTS, folder):
         with suppress(OSError):
             place.rmdir()
