@@ -24,9 +24,10 @@ def load(folder: str | Path) -> DataFrame:
     Returns:
         A frame with the index `round`, from 0 for the start. Columns that every run has are `bytes_down` and
         `bytes_up`: bytes sent to and by all clients since the start. The problem adds its own, such as `loss` and
-        `accuracy`, the algorithm may add `rank`, and `alignment` is there if it was measured. Values are missing (NaN)
-        for rounds without an evaluation. `attrs` has the settings by name in `settings`, and `algorithm`, `problem`,
-        `rounds` (number asked for), `conduct`, `versions`, `given` and `folder`.
+        `accuracy`. `rank` is the largest rank of the layers if the algorithm changes it, and `alignment` is there if it
+        was measured. Values are missing (NaN) for rounds without an evaluation. `attrs` has the settings by name in
+        `settings`, and `algorithm`, `problem`, `rounds` (number asked for), `conduct`, `versions`, `given` and
+        `folder`.
 
     Raises:
         RunError: The folder has no run or several, the run cannot be read, or its settings were changed afterwards.

@@ -6,13 +6,14 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
 from workloads.terminal import console_of, is_live
 
+T = TypeVar("T")
 EVERY = 10.0
 """Seconds between two lines where no terminal is, at most."""
 REFRESHED = 1.0
@@ -200,6 +201,20 @@ def report_progress(name: str, total: int | None = None, unit: str = "step") -> 
         finally:
             ended.set()
             clock.join()
+
+
+def follow(items: Collection[T], name: str, unit: str = "step") -> Iterator[T]:
+    """Yield items, and report the progress through them.
+
+    Args:
+        items: The items.
+        name: What is done with them.
+        unit: The word for one of them.
+    """
+    with report_progress(name, len(items), unit) as progress:
+        for item in items:
+            yield item
+            progress.advance()
 
 
 def format_time(seconds: float) -> str:

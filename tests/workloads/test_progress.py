@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from workloads.progress import DRAWN, EVERY, WORTH_SAYING, Progress, report_progress
+from workloads.progress import DRAWN, EVERY, WORTH_SAYING, Progress, follow, report_progress
 
 
 class Clock:
@@ -207,3 +207,9 @@ def test_a_terminal_that_cannot_draw_again_gets_lines(monkeypatch):
     clock.now = EVERY
     progress.beat()
     assert stream.getvalue() == "checking: step 0 of 3; 10 s\n"
+
+
+def test_items_are_followed_in_their_order_also_where_a_part_has_progress_of_its_own(capsys):
+    found = [(one, other) for one in follow({"b": 1, "a": 2}.items(), "outer") for other in follow(range(2), "inner")]
+    assert found == [(("b", 1), 0), (("b", 1), 1), (("a", 2), 0), (("a", 2), 1)]
+    assert not capsys.readouterr().err
