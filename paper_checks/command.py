@@ -23,13 +23,13 @@ from paper_checks.engine.selection import (
     chosen_claims,
     ledger_of,
 )
-from paper_checks.pages.colours import CARDS, CELLS, FINDINGS
+from paper_checks.pages.colours import CARDS, FINDINGS, print_claims
 from workloads.arguments import add_command, at_least, read_name
 from workloads.files import is_standard_output, require_target, require_writable
 from workloads.processes.child_processes import worker_environment
 from workloads.processes.pool import RayPool, add_place_options, place_of, slots_of
 from workloads.progress import report_progress
-from workloads.terminal import print_table, print_text
+from workloads.terminal import print_text
 from workloads.written import require_own, write_own
 
 if TYPE_CHECKING:
@@ -369,7 +369,7 @@ def _print_plan(claims: Sequence[Claim], slots: Sequence[str]) -> int:
 
 
 def _claims(options: argparse.Namespace) -> int:
-    from paper_checks.pages.card import count_by_kind, describe_grade, describe_verdict
+    from paper_checks.pages.card import count_by_kind
     from paper_checks.replaying.places import check_place, replay_places
     from paper_checks.result import count_stubs
 
@@ -401,18 +401,7 @@ def _claims(options: argparse.Namespace) -> int:
         ]
         _write_json(fields, options.json)
         return AS_EXPECTED
-    width = max(len(claim.id) for claim in claims)
-    rows = [
-        {
-            "claim": claim.id,
-            "verdict": "not checked yet" if claim.is_stub else describe_verdict(claim.expect, claim.print),
-            "grade": describe_grade(claim.grade, claim.family) or "-",
-            "where": claim.where,
-        }
-        for claim in claims
-    ]
-    plain = [f"{one['claim']:{width}}  {one['verdict']:22}  {one['grade']:11}  {one['where']}" for one in rows]
-    print_table(rows, plain, CELLS)
+    print_claims(claims)
     number = f"{len(claims)} claim{'' if len(claims) == 1 else 's'}"
     judged = [claim for claim in claims if not claim.is_stub]
     counted = count_by_kind([(claim.kind, claim.expect) for claim in judged])

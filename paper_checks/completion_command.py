@@ -24,7 +24,7 @@ _NAMED: Mapping[tuple[str, str], str] = {
     ("verify", "names"): "data sets",
     ("help", "topic"): "pages",
 }
-"""What an argument names, by its command and its name."""
+"""Kind of the names that an argument takes, by its command and its name."""
 _ANYWHERE = {"paper": "papers"}
 _PATHS = {"DIR": "directory", "FOLDER": "directory", "FILE": "file"}
 
@@ -112,7 +112,7 @@ def _words(what: str, names: Iterable[str]) -> dict[str, Any]:
     """Return the completion of an argument by a list of words, which the script has once.
 
     Args:
-        what: What the words are.
+        what: Kind of the words.
         names: The words, without spaces.
     """
     function, words = f"_rankproof_{what.replace(' ', '_')}", " ".join(names)

@@ -354,7 +354,7 @@ def require_trust(path: Path, code: Sequence[str], trust: bool | Collection[str]
 
     Args:
         path: The file.
-        code: What it names; see `code_of`.
+        code: Code that it names; see `code_of`.
         trust: Whether all of it may run; or the names that may.
 
     Raises:

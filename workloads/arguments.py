@@ -229,8 +229,8 @@ def add_group(commands: Any, name: str, help: str, example: str) -> Any:
     group: Parser = commands.add_parser(
         name,
         help=help,
-        description=f"{help[0].upper()}{help[1:]}.",
-        epilog=f"`rankproof {name} ACTION --help` prints the options of an action; example: {example}",
+        description=f"{help[0].upper()}{help[1:]}. `rankproof {name} ACTION --help` prints the options of an action.",
+        epilog=f"example: {example}",
     )
     actions = group.add_subparsers(required=True, metavar="ACTION")
     group.actions = actions.choices

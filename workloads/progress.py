@@ -208,7 +208,7 @@ def follow(items: Collection[T], name: str, unit: str = "step") -> Iterator[T]:
 
     Args:
         items: The items.
-        name: What is done with them.
+        name: The work on them.
         unit: The word for one of them.
     """
     with report_progress(name, len(items), unit) as progress:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from workloads.terminal import is_styled, print_table, print_text
 
 if TYPE_CHECKING:
+    from paper_checks.claim import Claim
     from paper_checks.result import Run
 
 VERDICTS: Mapping[str, str] = {
@@ -30,11 +31,29 @@ CARDS = {
 FINDINGS = {
     r"(?m)^.+$(?=\n=+$)": "bold",
     r"(?m)^\d+\. \[[^]]+\].*$": "bold",
-    **{rf"(?<=\(|: ){word}\b(?=[);,])": style for word, style in VERDICTS.items()},
+    **{rf"(?:(?<=\()|(?<=: )){word}\b(?=[);,])": style for word, style in VERDICTS.items()},
 }
 """Styles of the findings about a paper."""
 TALLY = {r"\d+ (is|are) not as recorded.*": "bold red", "every verdict as recorded": "green"}
 """Styles of the line of counts."""
+
+
+def print_claims(claims: Sequence[Claim]) -> None:
+    """Print id, recorded verdict, grade and place of claims."""
+    from paper_checks.pages.card import describe_grade, describe_verdict
+
+    rows = [
+        {
+            "claim": claim.id,
+            "verdict": "not checked yet" if claim.is_stub else describe_verdict(claim.expect, claim.print),
+            "grade": describe_grade(claim.grade, claim.family) or "-",
+            "where": claim.where,
+        }
+        for claim in claims
+    ]
+    width = max(len(claim.id) for claim in claims)
+    plain = [f"{one['claim']:{width}}  {one['verdict']:22}  {one['grade']:11}  {one['where']}" for one in rows]
+    print_table(rows, plain, CELLS)
 
 
 def print_summary(run: Run, stream: TextIO | None = None) -> None:

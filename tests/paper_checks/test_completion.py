@@ -23,7 +23,7 @@ def scripts(tmp_path_factory):
 
 
 def offered(scripts, *words):
-    """What bash offers for the last word of a command line."""
+    """Words that bash offers for the last one of a command line."""
     program = """
         source "$1"; shift
         COMP_WORDS=("$@"); COMP_CWORD=$(( $# - 1 ))

@@ -134,7 +134,7 @@ def on_terminal(monkeypatch):
 
 
 def drawn(stream):
-    """What the last drawing of a bar shows, without colours."""
+    """Text of the last drawing of a bar, without colours."""
     return re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", stream.getvalue()).split("\r")[-1].rstrip()
 
 

@@ -28,7 +28,7 @@ from paper_checks.pages.card import (
     summary_line,
     summary_table,
 )
-from paper_checks.pages.colours import print_summary
+from paper_checks.pages.colours import CARDS, FINDINGS, print_summary
 from paper_checks.pages.mathml import MathError, formulas, rich, to_mathml
 from paper_checks.pages.plain_mathematics import plain_text
 from paper_checks.pages.report import (
@@ -45,6 +45,7 @@ from paper_checks.pages.report_figures import ReportFigure
 from paper_checks.pages.status_graph import components, derived_state, draw, rests_on
 from paper_checks.replay import Replayed, Stored
 from paper_checks.result import Result, Run
+from workloads.terminal import print_text
 from workloads.written import RECORD
 
 HOSTILE = "<script>alert('x')</script><img src=http://evil.example/x onerror=y> & \"quoted\""
@@ -565,3 +566,20 @@ def test_a_terminal_shows_the_same_table_with_colours(results, monkeypatch):
     assert "\x1b[1;31m<-- on record: refuted" in styled
     shown = [line.split() for line in re.sub(r"\x1b\[[\d;]*m", "", styled).splitlines()]
     assert shown == [line.split() for line in summary_table(run).splitlines()]
+
+
+def test_colours_mark_the_verdict_and_not_the_prose(results, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+    def shown(text, styles):
+        stream = io.StringIO()
+        print_text(text, styles, stream)
+        return stream.getvalue()
+
+    card = shown(f"{card_text(results[0])}\nbecause      it holds", CARDS)
+    assert f"\x1b[1m{results[0].claim.id}\x1b[0m\n==" in card
+    assert card.count("\x1b[1;32mholds\x1b[0m") == 1
+    findings = shown("Paper\n=====\nthm-2 is corrected here (thm-2: corrected; thm-3: holds, misprint)", FINDINGS)
+    assert findings.startswith("\x1b[1mPaper\x1b[0m\n")
+    assert "is corrected here (thm-2: \x1b[33mcorrected\x1b[0m; thm-3: \x1b[32mholds\x1b[0m, misprint)" in findings
