@@ -40,8 +40,8 @@ def declare(commands: Any, root: Parser) -> None:
         commands,
         "completion",
         _completion,
-        "print a script with which a shell completes commands, options, claims, papers, figures and algorithms",
-        "rankproof completion bash > ~/.local/share/bash-completion/completions/rankproof",
+        "print a script for a file with which a shell completes commands, options, claims, figures and algorithms",
+        "rankproof completion bash",
     )
     parser.add_argument("shell", choices=SHELLS, help="shell to write for")
     parser.set_defaults(root=root)
