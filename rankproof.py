@@ -15,6 +15,7 @@ from typing import NoReturn
 from figures import command as figures
 from figures import runs_command as runs
 from paper_checks import command as claims
+from paper_checks import completion_command as completion
 from paper_checks import own_papers_command as own_papers
 from paper_checks.inventory import command as inventory
 from paper_checks.pages import manual
@@ -24,6 +25,7 @@ from runs.silos import command as silos
 from workloads import command as data
 from workloads.arguments import BAD_USAGE, Parser, add_command
 from workloads.messages import shorten
+from workloads.terminal import ERROR, print_text
 
 AS_EXPECTED = 0
 _FOR_USERS = {
@@ -131,7 +133,7 @@ def _stopped(error: BaseException) -> str:
 
 def _say(text: str) -> None:
     with suppress(OSError):
-        print(f"rankproof: {shorten(printable(text), LINE)}", file=sys.stderr)
+        print_text(f"rankproof: {shorten(printable(text), LINE)}", ERROR, sys.stderr)
 
 
 def _prepare_output() -> None:
@@ -184,6 +186,7 @@ def _parser() -> Parser:
     runs.declare(commands)
     silos.declare(commands)
     manual.declare(commands)
+    completion.declare(commands, parser)
     return parser
 
 

@@ -23,13 +23,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.stats import binom
-from tqdm import tqdm
 
 from benchmarks.interval_coverage import CONFIDENCE, of_this_estimator, rotated, stored_rows, with_row
 from figures.provenance import machine, package_versions
 from hessian import DenseOperator, stable_rank_of
 from hessian.numerics.symmetric import normal_rows
 from workloads.files import write_whole
+from workloads.progress import follow
 
 P = 200
 SMALL = 0.01 * np.random.default_rng(0).standard_normal(P)
@@ -117,7 +117,7 @@ def main() -> int:
         if row["repetitions"] >= options.repetitions
     }
     cases = [(name, *setting) for setting in WIDTHS_AND_ROWS for name in SPECTRA if options.only in name]
-    for name, width, most in tqdm([case for case in cases if case not in done], disable=None):
+    for name, width, most in follow([case for case in cases if case not in done], "coverage", "case"):
         row = {"spectrum": name, **measure(SPECTRA[name], width, most, options.repetitions)}
         rows = with_row(rows, row, "spectrum", "width_asked", "rows")
         environment = {**machine(), "packages": package_versions(("numpy", "scipy", "torch"))}

@@ -37,7 +37,6 @@ import torch
 from numpy.typing import NDArray
 from scipy.stats import binom, norm
 from torch import Tensor, nn
-from tqdm import tqdm
 
 from benchmarks.stable_rank_problems import white_images
 from figures.provenance import machine, package_versions, sources_digest
@@ -57,6 +56,7 @@ from workloads.data.datasets import load
 from workloads.files import write_whole
 from workloads.image_networks.fit import FitSettings, fit
 from workloads.image_networks.small import perceptron, pool
+from workloads.progress import follow
 
 CONFIDENCE = 0.95
 REPETITIONS = {0.2: 500, 0.05: 500, 0.02: 200}
@@ -241,7 +241,7 @@ def fits(repetitions: int, R: int, out: Path) -> int:
     rows, least = [], 1.0
     for place, (name, model) in enumerate(FITTED.items()):
         held: dict[str, list[bool]] = {}
-        for seed in tqdm(range(repetitions), desc=name, disable=None):
+        for seed in follow(range(repetitions), name, "seed"):
             for statement, holds in covered_by_a_fit(model, R, 10_000 * place + seed).items():
                 held.setdefault(statement, []).append(bool(holds))
         for statement, holds in held.items():
@@ -292,7 +292,7 @@ def budgets(repetitions: int, out: Path) -> int:
             if (name, room) in done:
                 continue
             found = []
-            for seed in tqdm(range(repetitions), desc=f"{name}, {room}", disable=None):
+            for seed in follow(range(repetitions), f"{name}, {room}", "seed"):
                 rng = np.random.default_rng([17, seed])
                 memory = int(4 * len(values) * vectors)
                 found.append(
@@ -379,7 +379,7 @@ def main() -> int:
     widths = (options.width,) if options.width else tuple(REPETITIONS)
     networks = {name: matrix for name, matrix in hessians().items() if options.only in name}
     cases = [(name, width) for width in widths for name in networks if (name, width) not in done]
-    for name, width in tqdm(cases, disable=None):
+    for name, width in follow(cases, "coverage", "case"):
         row = {"network": name, **measure(networks[name], width, asked(options, name, width), options.compared)}
         rows = with_row(rows, row, "network", "width_asked")
         answer = {

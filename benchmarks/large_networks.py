@@ -33,7 +33,6 @@ sys.path[:] = [place for place in sys.path if os.path.abspath(place) != os.path.
 import numpy as np
 import torch
 from torch import Tensor, nn
-from tqdm import tqdm
 
 from figures.provenance import machine, package_versions
 from hessian import Curvature, CurvatureError, stable_rank_of
@@ -41,6 +40,7 @@ from hessian.lanczos.memory import Budget, format_bytes
 from workloads.data.datasets import load
 from workloads.image_networks.resnet import resnet
 from workloads.image_networks.small import perceptron, pool
+from workloads.progress import follow, report_progress
 
 WIDTH = 0.05
 
@@ -75,7 +75,7 @@ def resnet_18(device: str, batch: int, memory: Budget | None) -> Curvature:
     y = torch.from_numpy(images.labels.astype(np.int64))[:count].to(device)
     network = resnet(18, 10, 0, channels=1).to(device).train()
     optimizer = torch.optim.SGD(network.parameters(), lr=0.005, momentum=0.9)
-    for step in tqdm(range(30), desc="training", disable=None):
+    for step in follow(range(30), "training"):
         rows = slice(step * batch, (step + 1) * batch)
         optimizer.zero_grad()
         nn.functional.cross_entropy(network(x[rows]), y[rows]).backward()
@@ -167,14 +167,10 @@ def measure(name: str, device: str, batch: int, threads: int, memory: Budget | N
     del vector
     used = time.process_time()
     gradient = operator.cost().gradient_seconds
-    with tqdm(desc=name, disable=None, bar_format="{desc}: {postfix} {elapsed}") as bar:
+    with report_progress(name) as bar:
         began = time.perf_counter()
         found = stable_rank_of(
-            operator,
-            rng=np.random.default_rng(0),
-            relative_width=width,
-            memory=memory,
-            progress=lambda text: bar.set_postfix_str(text),
+            operator, rng=np.random.default_rng(0), relative_width=width, memory=memory, progress=bar.step
         )
         seconds = time.perf_counter() - began
     used = time.process_time() - used

@@ -206,7 +206,7 @@ def run_mutants(
     Raises:
         SystemExit: Tests fail already; or this is root and cannot run them as somebody else.
     """
-    from tqdm import tqdm
+    from workloads.progress import report_progress
 
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         places = [Path(folder) / str(number) for number in range(min(jobs, len(mutants)))]
@@ -223,13 +223,13 @@ def run_mutants(
             finally:
                 free.append(worker)
 
-        with ThreadPoolExecutor(len(places)) as pool, tqdm(total=len(mutants), unit="mutant", disable=None) as bar:
+        with ThreadPoolExecutor(len(places)) as pool, report_progress(room.name, len(mutants), "mutant") as bar:
             for key, entry in pool.map(one, mutants):
                 if key in entries and entry["result"] == "noticed":
                     entry["survived"] = "at first"
                 entries[key] = entry
                 keep(room.name, entries, drawn, seed)
-                bar.update()
+                bar.advance()
         for worker in free:
             worker.close()
 

@@ -25,13 +25,13 @@ sys.path[:] = [place for place in sys.path if os.path.abspath(place) != os.path.
 import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
-from tqdm import tqdm
 
 from figures.provenance import machine, package_versions
 from hessian import Curvature
 from hessian.numerics.live_bytes import measure_memory
 from workloads.image_networks.small import perceptron
 from workloads.image_networks.vit import vit
+from workloads.progress import follow
 
 CUTS = 2, 4, 8
 """Numbers of smaller batches."""
@@ -117,7 +117,9 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     options = parser.parse_args()
     torch.set_num_threads(1)
-    rows = {name: rows_of(*network, options.repeats) for name, network in tqdm(networks().items(), disable=None)}
+    rows = {
+        name: rows_of(*network, options.repeats) for name, network in follow(networks().items(), "memory", "network")
+    }
     results = {
         "rows": rows,
         "environment": {**machine(), "packages": package_versions(("rankproof", "numpy", "torch"))},

@@ -31,7 +31,6 @@ import torch
 from numpy.typing import NDArray
 from scipy.stats import binom
 from torch import Tensor, nn
-from tqdm import tqdm
 
 from benchmarks.interval_coverage import CONFIDENCE, KNOWN, rotated
 from figures.provenance import machine, package_versions, sources_digest
@@ -41,6 +40,7 @@ from hessian.lanczos.stable_rank import FIRST_STEPS
 from hessian.quantities.names import Quantity
 from workloads.files import write_whole
 from workloads.image_networks.small import perceptron
+from workloads.progress import follow
 
 Array = NDArray[np.float64]
 WIDTH, STEPS, PRODUCTS, BASIS = 0.1, 12, 270, 24
@@ -128,7 +128,7 @@ def case(name: str, matrix: Tensor, repetitions: int) -> list[dict[str, Any]]:
     extremes = [Quantity("sharpness"), Quantity("smallest")]
     held: dict[str, list[tuple[float, float, float, bool]]] = {}
     started, products = time.perf_counter(), []
-    for seed in tqdm(range(repetitions), desc=name, disable=None):
+    for seed in follow(range(repetitions), name, "seed"):
         common: dict[str, Any] = {
             "relative_width": WIDTH,
             "confidence": CONFIDENCE,

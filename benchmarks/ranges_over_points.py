@@ -20,7 +20,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from torch.linalg import eigvalsh
-from tqdm import tqdm
 
 from figures.fedlrt.legendre_readings import minimisers
 from figures.provenance import machine, package_versions, sources_digest
@@ -55,6 +54,7 @@ from paper_checks.fedlrt.measurements.simplified_traces import SMALL
 from paper_checks.fedlrt.sec_4_1 import CLIENTS, LEVELS, count_rounds
 from toymodels.legendre import BASES, random_targets
 from workloads.files import write_whole
+from workloads.progress import follow
 
 Numbers = dict[str, float]
 
@@ -271,7 +271,7 @@ def main() -> int:
     record: dict[str, Any] = json.loads(options.out.read_text()) if options.out.exists() else {}
     for name in options.only:
         measure, draws = MEASURES[name]
-        rows = [measure(seed) for seed in tqdm(draws, desc=name)]
+        rows = [measure(seed) for seed in follow(draws, name, "draw")]
         record[name] = {key: summary([row[key] for row in rows]) for key in rows[0]}
         record["environment"] = {
             **machine(),

@@ -24,11 +24,11 @@ sys.path[:] = [place for place in sys.path if os.path.abspath(place) != os.path.
 
 import numpy as np
 import torch
-from tqdm import tqdm
 
 from benchmarks.copies_coverage import SPECTRA, WIDTHS_AND_ROWS
 from benchmarks.interval_coverage import CONFIDENCE, KNOWN, REPETITIONS, VECTORS, hessians, rotated
 from figures.provenance import machine, package_versions
+from workloads.progress import follow
 
 ROOT = Path(__file__).resolve().parents[1]
 TOLERANCE = 1e-9
@@ -100,7 +100,7 @@ def main() -> int:
         with tarfile.open(fileobj=BytesIO(content)) as files:
             files.extractall(Path(folder, "before"), filter="data")
         torch.save(cases(), given := Path(folder, "cases.pt"))
-        for place in tqdm([Path(folder, "before"), ROOT], desc="versions", disable=None):
+        for place in follow([Path(folder, "before"), ROOT], "estimates", "version"):
             environment = {**os.environ, "PYTHONPATH": str(place)}
             command = [sys.executable, "-c", ESTIMATES, str(given), str(options.seeds), str(place)]
             done = subprocess.run(command, env=environment, cwd=folder, stdout=subprocess.PIPE)

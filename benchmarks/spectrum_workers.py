@@ -24,12 +24,12 @@ sys.path[:] = [place for place in sys.path if os.path.abspath(place) != os.path.
 
 import torch
 from torch import Tensor, nn
-from tqdm import tqdm
 
 from figures.provenance import machine, package_versions
 from hessian import Curvature, Workers
 from workloads.image_networks.resnet import resnet
 from workloads.image_networks.small import perceptron, small_convnet
+from workloads.progress import follow
 
 IDLE = 0.1
 """Processors that others may use at most, of each that is measured on."""
@@ -116,7 +116,7 @@ def main() -> int:
     others = elsewhere()
     rows = {}
     with Workers(options.workers) as team:
-        for name, (model, data) in tqdm(networks(options.samples).items(), disable=None):
+        for name, (model, data) in follow(networks(options.samples).items(), "workers", "network"):
             rows[name] = row(model, data, team, options.repeats, others <= IDLE * options.workers)
     others = max(others, elsewhere())
     results = {

@@ -20,14 +20,13 @@ from typing import Any
 
 sys.path[:] = [place for place in sys.path if os.path.abspath(place) != os.path.dirname(os.path.abspath(__file__))]
 
-from tqdm import tqdm
-
 from figures.provenance import sources_digest
 from paper_checks.claim import VERDICTS, Claim
 from paper_checks.ledger import Ledger
 from paper_checks.pages.manifest import SOURCES, run_manifest
 from paper_checks.run import run
 from workloads.files import write_whole
+from workloads.progress import follow
 
 STRAY = "claims_not_as_on_record_at_every_seed"
 
@@ -105,7 +104,7 @@ def over_seeds(ledger: Ledger, claims: tuple[Claim, ...], seeds: int, jobs: int,
     verdicts: dict[str, Counter[str]] = defaultdict(Counter)
     stray: set[str] = set()
     done = json.loads(kept.read_text()) if kept.exists() else {}
-    for seed in tqdm(range(seeds), unit="seed", disable=None):
+    for seed in follow(range(seeds), "verdicts", "seed"):
         of = " ".join([sources_digest(SOURCES), str(seed), *(claim.id for claim in claims)])
         if of not in done:
             last = run(claims, ledger, seed=seed, jobs=jobs)

@@ -152,7 +152,7 @@ def keep(name: str, entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def run_lines(name: str, entries: list[dict[str, Any]], left: Sequence[int], jobs: int, as_root: bool) -> None:
     """Judge entries by their numbers in the list; results are saved as they come."""
-    from tqdm import tqdm
+    from workloads.progress import report_progress
 
     mutants = {number: written(entries[number]) for number in left}
     with tempfile.TemporaryDirectory(prefix="written-") as folder:
@@ -164,7 +164,7 @@ def run_lines(name: str, entries: list[dict[str, Any]], left: Sequence[int], job
         by_room: dict[str, list[int]] = defaultdict(list)
         for number, mutant in mutants.items():
             by_room[room_name(mutant.file)].append(number)
-        with tqdm(total=len(left), unit="line", disable=None) as bar:
+        with report_progress(name, len(left), "line") as bar:
             for room, numbers in sorted(by_room.items()):
                 known = reach(free, room_of(room))
 
@@ -184,7 +184,7 @@ def run_lines(name: str, entries: list[dict[str, Any]], left: Sequence[int], job
                             found["at first"] = entries[number].get("at first", entries[number]["result"])
                         entries[number] |= found
                         keep(name, entries)
-                        bar.update()
+                        bar.advance()
         for worker in free:
             worker.close()
 

@@ -17,6 +17,7 @@ from runs.format import printable
 from workloads.arguments import add_command, at_least, read_name, read_number
 from workloads.processes.pool import RayPool, add_place_options, place_of, slots_of
 from workloads.progress import report_progress
+from workloads.terminal import print_table
 
 if TYPE_CHECKING:
     from figures.figure import Figure
@@ -106,8 +107,8 @@ def _figure(options: argparse.Namespace) -> int:
         if options.json:
             print(json.dumps(entries, indent=1))
         else:
-            for entry in entries:
-                print(f"{entry['id']:24} {entry['title']}")
+            plain = [f"{entry['id']:24} {entry['title']}" for entry in entries]
+            print_table([{"figure": str(entry["id"]), "title": str(entry["title"])} for entry in entries], plain)
         return 0
     if options.json:
         raise FigureError("--json is only for --list; add --list, or leave --json out")

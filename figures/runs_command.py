@@ -8,140 +8,167 @@ from math import hypot, isfinite, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runs.format import LINE, align_rows, format_bytes, printable
-from workloads.arguments import add_command, at_least, read_name
+from runs.format import CELL, LINE, align_rows, format_bytes, printable
+from workloads.arguments import add_command, add_group, at_least, read_name
 from workloads.messages import shorten
+from workloads.terminal import print_table
 
 if TYPE_CHECKING:
     from runs.listing import FoundRun, Group
 
+Part = str | Sequence[Mapping[str, str]]
+"""A part of what is printed: a line of text, or the rows of a table."""
 BARS = "_.:-=+*#%@"
 """Signs from the smallest to the largest value of a curve."""
 TRAININGS = {"rolora": 2, "pfedlora-1": 2, "pfedlora-2": 2, "pfedloru": 2}
 """How many times a client trains in a round, where that is not once; listed here, so torch is not needed."""
-ACTIONS = {
-    "list": (),
-    "show": (),
-    "compare": ("metric", "round", "against"),
-    "plot": ("metric", "out"),
-    "export": ("out", "root", "trust"),
-}
-"""The actions, with the options that each takes."""
 
 
 def declare(commands: Any) -> None:
     """Declare `rankproof runs`."""
-    runs = add_command(
+    actions = add_group(
         commands,
         "runs",
-        _runs,
         "list, show, compare, plot and export the training runs in a folder",
+        "rankproof runs list results/runs",
+    )
+    add_command(
+        actions,
+        "list",
+        _list,
+        "list runs, one per line, with their progress, last metrics and the settings in which they differ",
+        "rankproof runs list results/runs",
+    )
+    add_command(
+        actions,
+        "show",
+        _describe,
+        "show the settings, curves and messages of each run",
+        "rankproof runs show results/runs",
+    )
+    compare = add_command(
+        actions,
+        "compare",
+        _compare,
+        "compare means over the seeds after the last round that all runs share, and print paired differences",
         "rankproof runs compare results/runs --metric accuracy",
     )
-    runs.add_argument(
-        "action",
-        choices=tuple(ACTIONS),
-        help="list: one line per run; show: settings, curves and messages of each run; compare: means over the seeds "
-        "after the last round that all runs share, and paired differences; plot: curves with bands over the seeds, as "
-        "PNG, PDF and CSV; export: the adapter of one run of a language model, in PEFT's format",
+    plot = add_command(
+        actions,
+        "plot",
+        _plot,
+        "plot curves with bands over the seeds, as PNG, PDF and CSV",
+        "rankproof runs plot results/runs --metric loss --out pictures",
     )
-    runs.add_argument(
-        "folder",
-        nargs="?",
-        type=read_name,
-        default="results/runs",
-        metavar="FOLDER",
-        help="folder of one run or of several; default: results/runs",
+    export = add_command(
+        actions,
+        "export",
+        _export,
+        "export the adapter of one run of a language model, in PEFT's format",
+        "rankproof runs export results/runs/my-run --out adapter",
     )
-    runs.add_argument(
-        "--metric",
-        type=read_name,
-        metavar="NAME",
-        help="metric to compare or plot, such as loss; default: accuracy, else loss",
-    )
-    runs.add_argument(
+    for action in actions.choices.values():
+        action.add_argument(
+            "folder",
+            nargs="?",
+            type=read_name,
+            default="results/runs",
+            metavar="FOLDER",
+            help=f"folder of one run{'' if action is export else ' or of several'}; default: results/runs",
+        )
+    for action, verb in ((compare, "compare"), (plot, "plot")):
+        action.add_argument(
+            "--metric",
+            type=read_name,
+            metavar="NAME",
+            help=f"metric to {verb}, such as loss; default: accuracy, else loss",
+        )
+    compare.add_argument(
         "--round",
         type=at_least(0),
         metavar="N",
         help="round after which to compare; default: the last that all runs have evaluated",
     )
-    runs.add_argument(
+    compare.add_argument(
         "--against",
         type=read_name,
         metavar="LABEL",
         help="runs to subtract from the others, by the label that compare prints; default: the first",
     )
-    runs.add_argument(
-        "--out",
-        type=read_name,
-        metavar="DIR",
-        help="folder for plots (default: results) or for the adapter (default: FOLDER/adapter)",
+    plot.add_argument(
+        "--out", type=read_name, default="results", metavar="DIR", help="folder for plots; default: results"
     )
-    runs.add_argument(
+    export.add_argument("--out", type=read_name, metavar="DIR", help="folder for the adapter; default: FOLDER/adapter")
+    export.add_argument(
         "--root",
         type=read_name,
         metavar="DIR",
         help="folder of the texts that the run used; default: $RANKPROOF_DATA, else data",
     )
-    runs.add_argument(
-        "--trust",
-        action="store_const",
-        const=True,
-        help="allow pickled weights named in the run's settings, which may run code",
+    export.add_argument(
+        "--trust", action="store_true", help="allow pickled weights named in the run's settings, which may run code"
     )
 
 
-def _runs(options: argparse.Namespace) -> int:
-    from runs.listing import describe_edit, drop_duplicates, drop_edited, find_runs
+def _list(options: argparse.Namespace) -> int:
+    from runs.listing import describe_edit, find_runs
 
-    _refuse_unused(options)
-    if options.action == "export":
-        from runs.networks.peft_export import export
-
-        out = Path(options.out or f"{options.folder}/adapter")
-        print(f"the adapter after round {export(Path(options.folder), out, options.root, bool(options.trust))}\n{out}")
-        return 0
     found = find_runs(Path(options.folder))
-    edited = [describe_edit(run) for run in found if run.edited]
-    if options.action == "list":
-        _show([*list_runs(found), *edited])
-    elif options.action == "show":
-        for place, run in enumerate(found):
-            _show([*([""] if place else []), *describe_run(run)])
-    elif options.action == "compare":
-        whole = drop_duplicates(drop_edited(found))
-        _show([f"{text}: left out" for text in edited])
-        _show(compare_runs(whole, options.metric, options.round, options.against))
-    else:
-        from figures.run_curves import write_curves
-
-        whole = drop_duplicates(drop_edited(found))
-        _show([f"{text}: left out" for text in edited])
-        print(
-            ", ".join(
-                printable(str(path)) for path in write_curves(whole, options.metric, Path(options.out or "results"))
-            )
-        )
+    _show([list_runs(found), *(describe_edit(run) for run in found if run.edited)])
     return 0
 
 
-def _show(lines: Sequence[str]) -> None:
-    """Print lines with names and settings of runs, which others may have written."""
-    for line in lines:
-        print(shorten(printable(line), LINE))
+def _describe(options: argparse.Namespace) -> int:
+    from runs.listing import find_runs
+
+    for place, run in enumerate(find_runs(Path(options.folder))):
+        _show([*([""] if place else []), *describe_run(run)])
+    return 0
 
 
-def _refuse_unused(options: argparse.Namespace) -> None:
-    from runs.settings import RunError
-
-    for name in ("metric", "round", "against", "out", "root", "trust"):
-        if getattr(options, name) is not None and name not in ACTIONS[options.action]:
-            takers = " and ".join(f"`runs {action}`" for action, names in ACTIONS.items() if name in names)
-            raise RunError(f"--{name} is an option of {takers}, not of `runs {options.action}`")
+def _compare(options: argparse.Namespace) -> int:
+    _show(compare_runs(_unedited_runs(options.folder), options.metric, options.round, options.against))
+    return 0
 
 
-def list_runs(runs: Sequence[FoundRun]) -> list[str]:
-    """Return one line for each run: its progress, its last metrics, and the settings in which runs differ.
+def _plot(options: argparse.Namespace) -> int:
+    from figures.run_curves import write_curves
+
+    paths = write_curves(_unedited_runs(options.folder), options.metric, Path(options.out))
+    print(", ".join(printable(str(path)) for path in paths))
+    return 0
+
+
+def _export(options: argparse.Namespace) -> int:
+    from runs.networks.peft_export import export
+
+    out = Path(options.out or f"{options.folder}/adapter")
+    print(f"the adapter after round {export(Path(options.folder), out, options.root, options.trust)}\n{out}")
+    return 0
+
+
+def _unedited_runs(folder: str) -> list[FoundRun]:
+    """Return the runs in a folder, each once; print which were edited and are left out."""
+    from runs.listing import describe_edit, drop_duplicates, drop_edited, find_runs
+
+    found = find_runs(Path(folder))
+    kept = drop_duplicates(drop_edited(found))
+    _show([f"{describe_edit(run)}: left out" for run in found if run.edited])
+    return kept
+
+
+def _show(parts: Sequence[Part]) -> None:
+    """Print lines and tables with names and settings of runs, which others may have written."""
+    for part in parts:
+        if isinstance(part, str):
+            print(shorten(printable(part), LINE))
+        else:
+            rows = [{name: shorten(printable(cell), CELL) for name, cell in row.items()} for row in part]
+            print_table(rows, [shorten(line, LINE) for line in align_rows(part)])
+
+
+def list_runs(runs: Sequence[FoundRun]) -> list[dict[str, str]]:
+    """Return one row for each run: its progress, its last metrics, and the settings in which runs differ.
 
     A cell is blank if a run lacks the setting or the metric. Columns that are blank for all runs are left out.
     """
@@ -162,10 +189,10 @@ def list_runs(runs: Sequence[FoundRun]) -> list[str]:
         }
         for run in runs
     ]
-    return align_rows([{name: row[name] for name in row if any(other[name] for other in rows)} for row in rows])
+    return [{name: row[name] for name in row if any(other[name] for other in rows)} for row in rows]
 
 
-def describe_run(run: FoundRun) -> list[str]:
+def describe_run(run: FoundRun) -> list[Part]:
     """Describe one run: its settings, the versions that computed it, its metrics, and its messages.
 
     Raises:
@@ -173,18 +200,18 @@ def describe_run(run: FoundRun) -> list[str]:
     """
     from runs.listing import describe_edit, format_value
 
-    sections = [
+    sections: list[list[Part]] = [
         [
             f"{run.folder}: {run.algorithm} on {run.problem}, round {run.done} of {run.rounds}",
             *([describe_edit(run)] if run.edited else []),
         ],
-        align_rows([{"setting": name, "value": format_value(value)} for name, value in run.settings.items()]),
+        [[{"setting": name, "value": format_value(value)} for name, value in run.settings.items()]],
         [
             f"{what}: {', '.join(f'{name} {format_value(value)}' for name, value in known.items()) or 'not known'}"
             for what, known in (("conduct", run.conduct), ("versions", run.versions))
         ],
         [_in_a_line(f"silo {name}: {why}") for name, why in (*run.left_out().items(), *run.suspects().items())],
-        align_rows(
+        [
             [
                 {
                     "metric": name,
@@ -195,16 +222,16 @@ def describe_run(run: FoundRun) -> list[str]:
                 for name, value in run.last.items()
                 if name not in ("round", "bytes_down", "bytes_up")
             ]
-        ),
-        align_rows(
+        ],
+        [
             [
                 {"direction": way, "what": what, "messages": str(len(sizes)), "bytes": f"{sum(sizes):,}"}
                 for (way, what), sizes in _messages(run).items()
             ]
-        ),
+        ],
     ]
-    lines = [line for section in sections if section for line in ["", *section]]
-    return lines[1:]
+    parts = [part for section in sections if any(section) for part in ["", *section]]
+    return parts[1:]
 
 
 def _in_a_line(text: str) -> str:
@@ -220,7 +247,7 @@ def _messages(run: FoundRun) -> dict[tuple[str, str], list[int]]:
     return sizes
 
 
-def compare_runs(runs: Sequence[FoundRun], asked: str | None, after: int | None, against: str | None) -> list[str]:
+def compare_runs(runs: Sequence[FoundRun], asked: str | None, after: int | None, against: str | None) -> list[Part]:
     """Compare groups of runs over their seeds after one round; differences are paired by seed.
 
     Args:
@@ -253,7 +280,7 @@ def compare_runs(runs: Sequence[FoundRun], asked: str | None, after: int | None,
             for row, count in zip(summaries, trained, strict=True)
         ]
         notes = ["equal rounds are not equal local steps here, because a method trains several times in a round"]
-    lines = [heading, *align_rows(summaries), *notes]
+    parts: list[Part] = [heading, summaries, *notes]
     rows = [
         {
             f"{metric} minus {chosen.label}": one.label,
@@ -265,12 +292,12 @@ def compare_runs(runs: Sequence[FoundRun], asked: str | None, after: int | None,
         }
         for one in differences(groups, metric, number, chosen)
     ]
-    lines += [
+    parts += [
         f"{group.label}: each seed has its own {' and '.join(group.by_seed)}, as returned by your function"
         for group in groups
         if group.by_seed and len(group.runs) > 1
     ]
-    return [*lines, "", *align_rows(rows)] if rows else lines
+    return [*parts, "", rows] if rows else parts
 
 
 def local_trainings(algorithm: str, settings: Mapping[str, Any]) -> int | None:

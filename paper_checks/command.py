@@ -23,11 +23,13 @@ from paper_checks.engine.selection import (
     chosen_claims,
     ledger_of,
 )
+from paper_checks.pages.colours import CARDS, FINDINGS, print_claims
 from workloads.arguments import add_command, at_least, read_name
 from workloads.files import is_standard_output, require_target, require_writable
 from workloads.processes.child_processes import worker_environment
 from workloads.processes.pool import RayPool, add_place_options, place_of, slots_of
 from workloads.progress import report_progress
+from workloads.terminal import print_text
 from workloads.written import require_own, write_own
 
 if TYPE_CHECKING:
@@ -214,7 +216,7 @@ def _run(claims: Sequence[Claim], ledger: Ledger, options: argparse.Namespace, p
             budget=options.budget,
             seed=options.seed,
             jobs=jobs,
-            progress=lambda _: bar.advance(),
+            progress=bar.advance,
             pool=pool,
             replay_seconds=options.replay_seconds,
             phase=lambda text: bar.advance(text, 0),
@@ -261,7 +263,7 @@ def _check(options: argparse.Namespace) -> int:
     from paper_checks.engine import evidence_record
     from paper_checks.engine.over_seeds import describe_seeds, over_seeds
     from paper_checks.ledger import LedgerError
-    from paper_checks.pages.card import summary_table
+    from paper_checks.pages.colours import print_summary
     from paper_checks.pages.manifest import run_manifest
     from paper_checks.run import decided_again, do_not_replay, store_findings
 
@@ -297,7 +299,7 @@ def _check(options: argparse.Namespace) -> int:
         run = over_seeds(run, more[0], more[1:])
     if options.json is not None:
         _write_json({"manifest": manifest, "claims": [result.as_json() for result in run.results]}, options.json)
-    print(summary_table(run), file=table)
+    print_summary(run, table)
     if more:
         print(describe_seeds(run, more[1:]), file=table)
     for result in run.results:
@@ -367,7 +369,7 @@ def _print_plan(claims: Sequence[Claim], slots: Sequence[str]) -> int:
 
 
 def _claims(options: argparse.Namespace) -> int:
-    from paper_checks.pages.card import count_by_kind, describe_grade, describe_verdict
+    from paper_checks.pages.card import count_by_kind
     from paper_checks.replaying.places import check_place, replay_places
     from paper_checks.result import count_stubs
 
@@ -399,11 +401,7 @@ def _claims(options: argparse.Namespace) -> int:
         ]
         _write_json(fields, options.json)
         return AS_EXPECTED
-    width = max(len(claim.id) for claim in claims)
-    for claim in claims:
-        grade = describe_grade(claim.grade, claim.family) or "-"
-        verdict = "not checked yet" if claim.is_stub else describe_verdict(claim.expect, claim.print)
-        print(f"{claim.id:{width}}  {verdict:22}  {grade:11}  {claim.where}")
+    print_claims(claims)
     number = f"{len(claims)} claim{'' if len(claims) == 1 else 's'}"
     judged = [claim for claim in claims if not claim.is_stub]
     counted = count_by_kind([(claim.kind, claim.expect) for claim in judged])
@@ -420,7 +418,7 @@ def _findings(options: argparse.Namespace) -> int:
         _write_json([entry for paper in papers for entry in as_findings(paper)], options.json)
     else:
         whole = bool(options.papers_asked) or len(papers) == 1
-        print("\n\n".join(findings_text(paper, _encoding(), whole) for paper in papers))
+        print_text("\n\n".join(findings_text(paper, _encoding(), whole) for paper in papers), FINDINGS)
         if not whole:
             print("\n`rankproof findings PAPER` prints what holds, and each finding with its witness and advice.")
     return AS_EXPECTED
@@ -449,7 +447,7 @@ def _show(options: argparse.Namespace) -> int:
     as_expected = _measure_missing(cards, ledger, options, encoding)
     homes = {} if ledger is None else ledger.home
     told = [_list_of(asked, found, homes[found[0].id].option if found[0].id in homes else "") for asked, found in lists]
-    print("\n\n".join([*filter(None, cards.values()), *told]))
+    print_text("\n\n".join([*filter(None, cards.values()), *told]), CARDS)
     return AS_EXPECTED if as_expected else DIFFERENT
 
 
@@ -585,7 +583,7 @@ def _by_id(asked: str, ledger: Ledger) -> list[str]:
 def _report(options: argparse.Namespace) -> int:
     from figures.ledger import all_figures
     from paper_checks.ledger import LedgerError
-    from paper_checks.pages.card import summary_table
+    from paper_checks.pages.colours import print_summary
     from paper_checks.pages.manifest import run_manifest
     from paper_checks.pages.report import write_report, write_single_file
     from paper_checks.pages.report_pages import file_names
@@ -613,7 +611,7 @@ def _report(options: argparse.Namespace) -> int:
     manifest = run_manifest(run)
     paths = [write_report(run, drawn, manifest, out)]
     paths += [write_single_file(run, drawn, manifest, single)] if single is not None else []
-    print(summary_table(run))
+    print_summary(run)
     for entry in drawn:
         if entry.reason:
             print(f"not drawn: {entry.id}: {entry.reason}")

@@ -17,12 +17,14 @@ from runs.settings import Conduct, RunError
 from workloads.arguments import Parser, suggestion, unknown_flags
 
 if TYPE_CHECKING:
+    from runs.config import Config
     from runs.options import Option
     from runs.plan import Plan
+    from runs.tracking import OnRound
 
 RESULTS = "results/runs"
 PROBLEM = "quadratics"
-_FLAGS = ("--help", "-h", "--list", "--force", "--tensorboard", "--trust")
+_FLAGS = ("--help", "-h", "--list", "--force", "--tensorboard", "--trust", "--dry-run")
 _RESUMED = "a resumed run keeps its algorithm, settings and folder; only {} may be named"
 
 
@@ -50,7 +52,23 @@ def add_arguments(parser: Parser) -> None:
     )
     add("--force", action="store_true", help="delete the existing run and start over")
     add("--resume", metavar="DIR", help="resume the run in DIR")
-    add("--trust", action="store_true", help="with --resume: allow the code named in the settings in DIR to run")
+    add(
+        "--config",
+        metavar="FILE",
+        help="values of options: a TOML file, or the settings.json of another run; options on the command line take "
+        "precedence",
+    )
+    add("--dry-run", action="store_true", help="print the run as a TOML file for --config, and train nothing")
+    add(
+        "--tracker",
+        metavar="MODULE:FUNCTION",
+        help="function that is called with a report after every round, such as one that logs to Weights & Biases",
+    )
+    add(
+        "--trust",
+        action="store_true",
+        help="with --resume or --config: allow the code named in the settings in DIR or FILE to run",
+    )
     parser.fill = lambda words: _fill(parser, words)
 
 
@@ -77,10 +95,14 @@ def train(options: argparse.Namespace) -> int:
         return 0
     try:
         plan, folder = _plan_from(options)
+        if options.dry_run:
+            print(_dry_run(plan, folder), end="")
+            return 0
+        tracker = None if options.tracker is None else _tracker(options.tracker)
         set_num_threads(1)  # as workers have: the same bits for any number of them
         removed = _print_removed if options.force else None
         with show_progress(plan, folder) as progress:
-            last = run(plan, folder, progress, removed, _print_line, foretell=_print_line)
+            last = run(plan, folder, progress, removed, _print_line, foretell=_print_line, on_round=tracker)
     except RunError as error:
         if options.resume is not None:  # it refuses what else is a remedy
             error.args = (error.of_resumed(),)
@@ -91,19 +113,49 @@ def train(options: argparse.Namespace) -> int:
     return 0
 
 
+def _dry_run(plan: Plan, folder: Path) -> str:
+    """Return a configuration that gives a plan again, with the folder of the run in a comment."""
+    from runs.config import to_toml
+
+    return f"# rankproof train --config FILE trains this run in {printable(str(folder))}\n{to_toml(plan)}"
+
+
+def _tracker(name: str) -> OnRound:
+    """Return the tracker that the command line names.
+
+    Raises:
+        CurvatureError: It cannot be imported.
+        RunError: It is not a function.
+    """
+    from hessian.loss.factories import import_object
+
+    tracker: OnRound = import_object(name, "tracker")
+    if not callable(tracker):
+        raise RunError(f"--tracker {name} is a {type(tracker).__name__}; name a function that takes a report")
+    return tracker
+
+
 def _fill(parser: Parser, words: Sequence[str]) -> None:
     """Declare the options of the named algorithm and problem, and refuse unknown ones."""
     from runs.catalogue import CONDUCT, RUN, algorithms_that_take, options_of, schemas_of
+    from runs.config import read_config
     from runs.options import suggest_option
+    from runs.plan import code_of, require_trust
 
-    resumed = any(word.split("=")[0] == "--resume" for word in words)
-    own = "--trust" in words if resumed else any(":" in word for word in words)
+    resumed, named = _value_in(words, "--resume") is not None, _value_in(words, "--config")
+    config = None if named is None else read_config(Path(named))
+    algorithm, problem, deciding = _names_in(words, config)
+    if config is not None:
+        code = code_of(config.algorithm or "", problem, config.values)
+        require_trust(config.path, [one for one in code if one != problem or one == config.problem], "--trust" in words)
+        parser.set_defaults(configured=config)
+    by_words = any(":" in word for word in words) and not resumed
+    own = by_words or "--trust" in words or _value_in(words, "--tracker") is not None
     if own and os.getcwd() not in sys.path:  # the current folder may be one that somebody else made
         sys.path.insert(0, os.getcwd())  # as `python -m` does; the installed command does not
     conduct = CONDUCT.options({})
     parts: dict[str, tuple[Mapping[str, Option], Callable[[Mapping[str, Any]], Mapping[str, Option]]]] = {}
     parts["running and saving"] = conduct, CONDUCT.options
-    algorithm, problem, deciding = _names_in(words)
     if not resumed:
         parts["every run"] = RUN.options({}), RUN.options
     if algorithm is not None and not resumed:
@@ -126,11 +178,24 @@ def _fill(parser: Parser, words: Sequence[str]) -> None:
         parser.error(f"unrecognized arguments: {flag}{near}")
 
 
-def _names_in(words: Sequence[str]) -> tuple[str | None, str, dict[str, str]]:
+def _value_in(words: Sequence[str], flag: str) -> str | None:
+    """Return the value of an option before options are declared; None without it."""
+    found = [
+        word.partition("=")[2] if word.startswith(f"{flag}=") else "".join(words[place + 1 : place + 2])
+        for place, word in enumerate(words)
+        if word == flag or word.startswith(f"{flag}=")
+    ]
+    return found[-1] if found else None
+
+
+def _names_in(words: Sequence[str], config: Config | None) -> tuple[str | None, str, dict[str, str]]:
     """Return the algorithm, the problem, and options that decide the kind of data, before options are declared."""
     from runs.networks.text_federation import DECIDING
 
     algorithm, problem, deciding = None, PROBLEM, {}
+    if config is not None:
+        problem = config.problem or PROBLEM
+        deciding = {name: value for name, value in config.values.items() if name in DECIDING and isinstance(value, str)}
     rest = list(words)
     while rest:
         word = rest.pop(0)
@@ -143,27 +208,44 @@ def _names_in(words: Sequence[str]) -> tuple[str | None, str, dict[str, str]]:
                 problem = value
             elif flag[2:] in DECIDING:
                 deciding[flag[2:]] = value
-    return algorithm, problem, deciding
+    return algorithm or (config.algorithm if config else None), problem, deciding
 
 
 @cache
 def _flags() -> frozenset[str]:
+    """Return the options that take no value."""
+    return frozenset(_FLAGS) | {
+        form
+        for option in _every_option()
+        if option.kind is bool
+        for flag in (option.flag, option.earlier_flag)
+        if flag is not None
+        for form in (flag, f"--no-{flag[2:]}")
+    }
+
+
+def _every_option() -> list[Option]:
+    """Return the options of all algorithms, on a problem of each kind."""
     from runs.catalogue import ALGORITHMS, IMAGES, LANGUAGE, options_of
 
-    found = set(_FLAGS)
-    for name, problem in product(ALGORITHMS, (PROBLEM, next(iter(IMAGES)), next(iter(LANGUAGE)))):
-        found |= {
-            form
-            for option in options_of(name, problem, {}, every=True).values()
-            if option.kind is bool
-            for flag in (option.flag, option.earlier_flag)
-            if flag is not None
-            for form in (flag, f"--no-{flag[2:]}")
-        }
-    return frozenset(found)
+    problems = (PROBLEM, next(iter(IMAGES)), next(iter(LANGUAGE)))
+    of_each = (options_of(name, problem, {}, every=True) for name, problem in product(ALGORITHMS, problems))
+    return [option for options in of_each for option in options.values()]
 
 
-def _declare(group: Any, option: Option, needed: str) -> None:
+def add_every_option(parser: Parser) -> None:
+    """Declare the options of all algorithms and kinds of problems, with their words as choices, for completion."""
+    from runs.catalogue import CONDUCT
+
+    options = {option.name: option for option in (*CONDUCT.options({}).values(), *_every_option())}
+    for option in options.values():
+        action = _declare(parser, replace(option, earlier=None), "")
+        words = [word for word in option.words if " " not in word]
+        action.choices = words or action.choices
+
+
+def _declare(group: Any, option: Option, needed: str) -> argparse.Action:
+    """Declare an option, and its earlier name without a help."""
     words = f"one of {', '.join(option.words)}" if option.words else ""
     default = needed if option.default is MISSING else f"default: {_format_default(option.default)}"
     described = option.help.rstrip(".")
@@ -176,9 +258,10 @@ def _declare(group: Any, option: Option, needed: str) -> None:
     else:
         metavars: dict[type, str] = {int: "N", float: "X", tuple: "X,X", str: "WORD"}
         shape = {"metavar": metavars[option.kind]}
-    group.add_argument(option.flag, help=text, **shape)
+    action: argparse.Action = group.add_argument(option.flag, help=text, **shape)
     if option.earlier_flag is not None:
         group.add_argument(option.earlier_flag, dest=option.earlier, help=argparse.SUPPRESS, **shape)
+    return action
 
 
 def needed_with(
@@ -202,6 +285,7 @@ def needed_with(
 
 def _plan_from(options: argparse.Namespace) -> tuple[Plan, Path]:
     from runs.catalogue import CONDUCT, options_of
+    from runs.config import combine
     from runs.networks.text_federation import DECIDING
     from runs.plan import make_plan, read_plan
 
@@ -210,21 +294,32 @@ def _plan_from(options: argparse.Namespace) -> tuple[Plan, Path]:
     conducts = CONDUCT.options({})
     conduct = _given_values(options, conducts)
     if options.resume is not None:
-        if options.algorithm or options.data or options.out or options.force:
+        if options.algorithm or options.data or options.out or options.force or options.config:
             raise RunError(_RESUMED.format(", ".join(option.flag for option in conducts.values())))
         folder = Path(options.resume)
         stored = read_plan(folder, options.trust)
         return replace(stored, conduct=replace(stored.conduct, **conduct)), folder
-    if options.trust:
+    config: Config | None = getattr(options, "configured", None)
+    if options.config is not None and config is None:
+        raise RunError("write --config in full, because it decides which options there are")
+    if options.trust and config is None:
         raise RunError(
-            "--trust is for --resume only, because code named on the command line is always trusted; leave it out"
+            "--trust is for --resume and --config, because code named on the command line is always trusted; leave it "
+            "out"
         )
-    if not options.algorithm:
+    algorithm = options.algorithm or (config.algorithm if config else None)
+    if not algorithm:
         raise RunError("name an algorithm, or a folder to --resume; --list lists the algorithms and problems")
-    problem = options.data if options.data is not None else PROBLEM
+    problem = options.data if options.data is not None else config.problem if config else None
+    problem = PROBLEM if problem is None else problem
     deciding = {name: value for name in DECIDING if isinstance(value := getattr(options, name, None), str)}
-    given = _given_values(options, options_of(options.algorithm, problem, deciding, every=True))
-    plan = make_plan(options.algorithm, problem, given, Conduct(**conduct))
+    of_config = config.values if config else {}
+    given = _given_values(options, options_of(algorithm, problem, {**of_config, **deciding}, every=True))
+    if config is not None:
+        values = combine(config, algorithm, problem, given)
+        given = {name: value for name, value in values.items() if name not in conducts}
+        conduct = {name: value for name, value in values.items() if name in conducts} | conduct
+    plan = make_plan(algorithm, problem, given, Conduct(**conduct))
     return plan, Path(options.out or f"{RESULTS}/{plan.folder}")
 
 

@@ -42,8 +42,9 @@ from runs.plan import (
 from runs.settings import ANEW, ELSEWHERE, Conduct, Remedy, RunError
 from runs.stored import named_types
 from runs.tables import Mark, Table, is_continuation, read_marked, rows_of
+from runs.tracking import OnRound, guard
 from workloads.files import SCRATCH, naming_errors, require_writable, write_whole
-from workloads.processes.locks import lock_folder
+from workloads.processes.locks import LOCK, lock_folder
 from workloads.progress import WORTH_SAYING
 from workloads.written import RECORD, FolderRecord, ForeignFileError
 
@@ -72,6 +73,7 @@ def train(
     say: Callable[[str], None] = lambda text: None,
     parts: Parts | None = None,
     foretell: Callable[[str], None] | None = None,
+    on_round: OnRound | None = None,
 ) -> Metrics:
     """Train a run into a folder, or resume the run of the same settings there.
 
@@ -88,6 +90,8 @@ def train(
         parts: Algorithm, problem and executor of the run; default: built from the plan.
         foretell: Called with what a problem decided by itself, and with an estimate of the time, if that is worth
             saying; without it nothing is timed.
+        on_round: A tracker, called after every round; see `runs.tracking`. A resumed run does not report rounds again
+            that are in the table of metrics. If the tracker raises, `say` is called once, and the run continues.
 
     Returns:
         The last round's metrics.
@@ -119,6 +123,10 @@ def train(
             parts.executor.leave_out(before.left_out)
         if before and before.suspects and hasattr(parts.executor, "suspect"):
             parts.executor.suspect(before.suspects)
+        if on_round is not None:
+            resumed = replace is None and (before is not None or earlier == plan.digest)
+            report = guard(on_round, plan, folder, say, _last_written(folder) if resumed else -1)
+            progress = report if progress is None else _both(progress, report)
         ledger = Ledger(Entry(**row) for row in rows_of(tables[LEDGER])) if before else Ledger()
         made = rounds(
             parts.algorithm,
@@ -164,6 +172,25 @@ def train(
             parts.executor.say = _log_to(folder, say, early)
         writer = stack.enter_context(_Writer(folder, tables, checkpoints, plan.conduct, before, ledger, parts.executor))
         return writer.follow(begun, made, progress)
+
+
+def _last_written(folder: Path) -> int:
+    """Return the last round in the table of metrics, which may be after the last checkpoint; -1 without one."""
+    path = folder / METRICS
+    data = path.read_bytes() if path.exists() else b""
+    with suppress(LookupError, ValueError):
+        return int(rows_of(data[: data.rfind(b"\n") + 1])[-1]["round"])
+    return -1
+
+
+def _both(first: Progress, second: Progress) -> Progress:
+    """Return a function that calls both."""
+
+    def report(metrics: Metrics) -> None:
+        first(metrics)
+        second(metrics)
+
+    return report
 
 
 class _Writer:
@@ -562,7 +589,7 @@ def remove_run(folder: Path) -> None:
     checkpoints = Checkpoints(folder / CHECKPOINTS, "", {})
     record = FolderRecord(folder)
     _require_removable(folder, checkpoints)
-    named = {folder / name for name in (SETTINGS, METRICS, LEDGER, LOG, RECORD)}
+    named = {folder / name for name in (SETTINGS, METRICS, LEDGER, LOG, RECORD, LOCK)}
     scratch = [path for path in folder.rglob(f"{SCRATCH}*") if record.has_begun(path)]
     for path in folder.rglob("*"):
         within = (path.parent == checkpoints.folder and checkpoints.names(path)) or path.parent in scratch
@@ -571,7 +598,8 @@ def remove_run(folder: Path) -> None:
     _remove_run_files(folder, checkpoints)
     for place in (folder, folder / CHECKPOINTS):
         record.remove_scratch(place)
-    (folder / RECORD).unlink(missing_ok=True)
+    for name in (RECORD, LOCK):
+        (folder / name).unlink(missing_ok=True)
     for place in (folder / BOARD, folder / CHECKPOINTS, folder):
         with suppress(OSError):
             place.rmdir()

@@ -316,7 +316,7 @@ def read_run(folder: Path, trust: bool | Collection[str] = False) -> StoredRun:
             raise RunError("algorithm and problem must be names, and settings a table")
         if type(number) is not int:
             raise RunError(f"rounds must be a whole number, got {number!r}")
-        _require_trust(path, code_of(*names, settings), trust)
+        require_trust(path, code_of(*names, settings), trust)
         conduct = stored.get("conduct", {})
         if not isinstance(conduct, dict) or not set(conduct) <= set(STAYING):
             raise RunError(f"conduct must be a table of {', '.join(STAYING)}")
@@ -349,7 +349,17 @@ def code_of(algorithm: str, problem: str, settings: Mapping[str, Any]) -> list[s
     return [*dict.fromkeys(found), *(["pickled weights"] if pickled else [])]
 
 
-def _require_trust(path: Path, code: Sequence[str], trust: bool | Collection[str]) -> None:
+def require_trust(path: Path, code: Sequence[str], trust: bool | Collection[str]) -> None:
+    """Refuse code that a file names, unless somebody confirmed it.
+
+    Args:
+        path: The file.
+        code: Code that it names; see `code_of`.
+        trust: Whether all of it may run; or the names that may.
+
+    Raises:
+        UntrustedError: Some of it may not.
+    """
     left = [name for name in code if trust is False or (trust is not True and name not in trust)]
     if left:
         raise UntrustedError(

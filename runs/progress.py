@@ -1,9 +1,8 @@
-"""Display of a run in progress: a bar with rate, time left, loss, accuracy and bytes; optionally TensorBoard."""
+"""Display of a run in progress: a bar with time left, loss, accuracy and bytes; optionally TensorBoard."""
 
 from __future__ import annotations
 
 import hashlib
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -26,37 +25,18 @@ def show_progress(plan: Plan, folder: Path) -> Iterator[Progress]:
     Raises:
         RunError: TensorBoard is asked for and not installed.
     """
-    from tqdm import tqdm
-
     writer_class = _summary_writer() if plan.conduct.tensorboard else None
     seen: dict[str, Any] = {}
     with ExitStack() as stack:
-        bar = stack.enter_context(
-            tqdm(
-                total=plan.conduct.rounds,
-                unit="round",
-                desc=f"{plan.algorithm} on {plan.problem}",
-                disable=None,
-                leave=False,
-            )
-        )
-        name, rounds = f"{plan.algorithm} on {plan.problem}", plan.conduct.rounds
-        lines = None if sys.stderr.isatty() else stack.enter_context(report_progress(name, rounds, "round"))
+        bar = stack.enter_context(report_progress(f"{plan.algorithm} on {plan.problem}", plan.conduct.rounds, "round"))
         boards: list[Any] = []
 
         def progress(metrics: dict[str, Any]) -> None:
             number = metrics["round"]
             if not seen:
-                bar.initial = bar.n = max(number - 1, 0)  # a resumed run's rate is that of its own rounds
-                if lines is not None:
-                    lines.resume(max(number - 1, 0))
+                bar.resume(max(number - 1, 0))  # a resumed run's rate is that of its own rounds
             seen.update(metrics)
-            if lines is not None:
-                lines.advance(
-                    ", ".join(f"{name} {text}" for name, text in format_metrics(seen).items()), number - lines.done
-                )
-            bar.update(number - bar.n)
-            bar.set_postfix(format_metrics(seen), refresh=False)
+            bar.advance(", ".join(f"{name} {text}" for name, text in format_metrics(seen).items()), number - bar.done)
             if writer_class is not None:
                 if not boards:
                     there = set((folder / BOARD).glob("*"))

@@ -429,7 +429,11 @@ def test_missing_and_damaged_data_are_named(capsys, tmp_path, monkeypatch):
 def every_command():
     """Names and parsers of all commands."""
     (commands,) = (action for action in rankproof._parser()._actions if hasattr(action, "choices") and action.choices)
-    return dict(commands.choices)
+    found = {}
+    for name, parser in commands.choices.items():
+        found[name] = parser
+        found |= {f"{name} {action}": other for action, other in parser.actions.items()}
+    return found
 
 
 def test_examples_in_the_help_use_options_that_the_same_help_lists(capsys):
@@ -438,9 +442,9 @@ def test_examples_in_the_help_use_options_that_the_same_help_lists(capsys):
     for name, parser in commands.items():
         (example,) = re.findall(r"^example: rankproof (.*)$", parser.epilog, flags=re.M)
         words = shlex.split(example)
-        assert words[0] == name
+        assert words[: len(name.split())] == name.split()
         assert rankproof._parser().parse_args(words).command
-        status, help, _ = run(capsys, name, "--help")
+        status, help, _ = run(capsys, *name.split(), "--help")
         assert status == 0
         for option in (word for word in words if word.startswith("-")):
             assert re.search(rf"^  (?:-\w, )?{option}\b", help, flags=re.M), f"{name} --help lacks {option}"
@@ -455,7 +459,9 @@ def test_every_command_suggests_the_nearest_option(capsys, name):
     wrong = {f"--x{flag[2:]}": flag for flag in own if len(flag) > 6} or {"--helq": "--help"}
     for flag, meant in wrong.items():
         for words in ([flag], [f"{flag}=1"], ["some", flag, "1"]):
-            status, out, err = run(capsys, name, *words)
+            if parser.actions and parser.prog.count(" ") == 1 and words[0] == "some":
+                continue  # an action that there is not
+            status, out, err = run(capsys, *name.split(), *words)
             if name == "train" and words[0] == "some":
                 continue  # an algorithm that there is not
             assert (status, out) == (2, ""), words

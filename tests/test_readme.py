@@ -69,8 +69,15 @@ def test_definitions_of_verdicts_are_those_of_the_report(verdict):
     assert f"\n| {verdict} | {VERDICT_MEANS[verdict].rstrip('.')} |\n" in VERDICTS
 
 
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """A folder with the file of options that pages name, which is read together with the command line."""
+    (tmp_path / "run.toml").write_text('algorithm = "fedlrt"\n')
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.mark.parametrize("line", sorted(set(re.findall(r"`rankproof ([^`]+)`", README + COMMANDS)) - {"--help"}))
-def test_its_commands_are_understood(line):
+def test_its_commands_are_understood(line, written):
     options = rankproof._parser().parse_args(shlex.split(line))
     assert callable(options.command)
 
@@ -97,7 +104,7 @@ def commands_of(page):
 @pytest.mark.parametrize(
     "page", ["README.md", "CONTRIBUTING.md", *sorted(f"docs/{p.name}" for p in ROOT.glob("docs/*.md"))]
 )
-def test_commands_in_blocks_are_understood(page):
+def test_commands_in_blocks_are_understood(page, written):
     for command in commands_of(page):
         if not any(word == "--help" or word.startswith("$") for word in command):
             assert callable(rankproof._parser().parse_args(command).command), command

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 from workloads.numbers import FINEST, LARGEST, read_real, read_whole
+from workloads.terminal import ERROR, print_text
 
 BAD_USAGE = 2
 Command = Callable[[argparse.Namespace], int]
@@ -113,13 +114,16 @@ class Parser(argparse.ArgumentParser):
 
     Attributes:
         fill: Declares arguments that depend on the words of the command line, once these are to be read.
+        actions: Actions of a group of commands, by name, for the group and for each of them.
     """
 
     fill: Callable[[Sequence[str]], None] | None = None
+    actions: Mapping[str, Parser] = {}
 
     def error(self, message: str) -> NoReturn:
         """Print the error and exit with status 2."""
-        self.exit(BAD_USAGE, f"rankproof: {' '.join(message.split())}; see `{self.prog} --help`\n")
+        print_text(f"rankproof: {' '.join(message.split())}; see `{self.prog} --help`", ERROR, sys.stderr)
+        self.exit(BAD_USAGE)
 
     def _print_message(self, message: str, file: Any = None) -> None:
         # Help that could not be written is not a success; argparse would say nothing.
@@ -136,11 +140,21 @@ class Parser(argparse.ArgumentParser):
         if self.fill is not None:
             fill, self.fill = self.fill, None
             fill(words)
-        if self._subparsers is not None:  # what follows the command is the command's
-            words = words[: next((place for place, word in enumerate(words) if not word.startswith("-")), None)]
-        for flag in unknown_flags(words, self.flags):
-            self.error(f"unrecognized arguments: {flag}{suggestion(flag, self.flags)}")
-        return super().parse_known_args(args, namespace)
+        own = words
+        if self._subparsers is not None:
+            # The action of a group may follow its options, as in `data --root DIR list`.
+            named = next((place for place, word in enumerate(words) if word in self.actions), 0)
+            words = own = [*words[named:][:1], *words[:named], *words[named + 1 :]]
+            # What follows the command is the command's.
+            own = words[: next((place for place, word in enumerate(words) if not word.startswith("-")), None)]
+        for flag in unknown_flags(own, self.flags):
+            self.error(self._elsewhere(flag) or f"unrecognized arguments: {flag}{suggestion(flag, self.flags)}")
+        return super().parse_known_args(words, namespace)
+
+    def _elsewhere(self, flag: str) -> str:
+        """Return a message if other actions of the group take an option, else nothing."""
+        takers = [f"`{other.prog}`" for other in self.actions.values() if not unknown_flags([flag], other.flags)]
+        return f"{flag} is an option of {' and '.join(takers)}, not of `{self.prog}`" if takers else ""
 
     def in_options(self, text: str, keywords: Iterable[str]) -> str:
         """Replace the Python keywords in a message by the options of the command.
@@ -198,7 +212,29 @@ def add_command(commands: Any, name: str, run: Command, help: str, example: str,
         name, help=help, description=f"{help[0].upper()}{help[1:]}.", epilog=f"example: {example}"
     )
     parser.set_defaults(command=run, several=several, parser=parser)
+    if parser.prog.count(" ") > 1:
+        parser.actions = commands.choices
     return parser
+
+
+def add_group(commands: Any, name: str, help: str, example: str) -> Any:
+    """Declare a command that consists of actions, each with options of its own, and return what takes these.
+
+    Args:
+        commands: what `add_subparsers` returned; `add_command` takes the result instead.
+        name: the name of the command.
+        help: what its actions do, in a line.
+        example: one command line.
+    """
+    group: Parser = commands.add_parser(
+        name,
+        help=help,
+        description=f"{help[0].upper()}{help[1:]}. `rankproof {name} ACTION --help` prints the options of an action.",
+        epilog=f"example: {example}",
+    )
+    actions = group.add_subparsers(required=True, metavar="ACTION")
+    group.actions = actions.choices
+    return actions
 
 
 def unknown_flags(words: Iterable[str], known: Iterable[str]) -> list[str]:

@@ -6,14 +6,22 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, TextIO
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from typing import Any, TextIO, TypeVar
 
+from workloads.terminal import console_of, is_live
+
+T = TypeVar("T")
 EVERY = 10.0
 """Seconds between two lines where no terminal is, at most."""
 REFRESHED = 1.0
 """Seconds between two looks at the clock."""
+DRAWN = 0.1
+"""Seconds between two drawings of a bar, at least."""
+BAR = 20
+"""Width of a bar, in characters."""
 WORTH_SAYING = 10.0
 """Seconds from which on the time of a command is estimated aloud, before its work starts."""
 
@@ -44,8 +52,9 @@ class Progress:
         self._started = self._said = self._step = self._news = clock()
         self._shown = (0, "")
         self._from = 0
-        self._lock = threading.Lock()
-        self._bar = self._open() if self._stream.isatty() else None
+        self._is_hidden, self._lock = False, threading.Lock()
+        self._bar = self._open() if is_live(self._stream) else None
+        self._task = self._bar.add_task(name, total=total, line="") if self._bar is not None else None
 
     def resume(self, done: int) -> None:
         """Start after steps that were done before, which do not count for the pace."""
@@ -66,10 +75,8 @@ class Progress:
 
     def write(self, line: str, stream: TextIO | None = None) -> None:
         """Write a separate line above the bar."""
-        if self._bar is None:
-            print(line, file=stream or sys.stdout)
-        else:
-            self._bar.write(line, file=stream or sys.stdout)
+        with self._lock, self.hidden():  # because the line may go to another stream on the same terminal
+            print(line, file=stream or sys.stdout, flush=self._bar is not None)
 
     def expect(self, seconds: float, work: str) -> None:
         """Write the expected time of work, if that is worth saying.
@@ -82,23 +89,31 @@ class Progress:
             self.write(f"{self._name}: about {format_time(seconds)} for {work}", self._stream)
 
     def beat(self) -> None:
-        """Write a line if the last one is `EVERY` seconds old; on a terminal, move the clock."""
+        """Write a line if the last one is `EVERY` seconds old; on a terminal, draw the bar if that is `DRAWN` old."""
         with self._lock:
-            if self._bar is not None:
-                self._bar.set_description_str(self.line())
-            elif self._clock() - self._said >= EVERY:
-                self._said = self._clock()
+            if self._is_hidden or self._clock() - self._said < (EVERY if self._bar is None else DRAWN):
+                return
+            self._said = self._clock()
+            if self._bar is None:
                 print(self.line(), file=self._stream, flush=True)
+            else:
+                self._bar.start()
+                details = (self._counted(), self._times(), self._text)  # a narrow terminal cuts the end
+                self._bar.update(self._task, completed=self.done, line=", ".join(filter(None, details)), refresh=True)
 
     def line(self) -> str:
         """Return the progress: steps done of how many, the current step, the time taken and the time left."""
-        done = f"{self.done} {self._unit}{'' if self.done == 1 else 's'}"
+        return f"{self._name}: {', '.join(filter(None, (self._counted(), self._text)))}; {self._times()}"
+
+    def _counted(self) -> str:
         if self.total is not None:
-            done = f"{self._unit} {self.done} of {self.total}"
-        parts = [part for part in (done, self._text) if part]
+            return f"{self._unit} {self.done} of {self.total}"
+        return f"{self.done} {self._unit}{'' if self.done == 1 else 's'}"
+
+    def _times(self) -> str:
         left = self.seconds_left()
         remains = "" if left is None else f", about {format_time(left)} left"
-        return f"{self._name}: {', '.join(parts)}; {format_time(self._clock() - self._started)}{remains}"
+        return f"{format_time(self._clock() - self._started)}{remains}"
 
     def seconds_left(self) -> float | None:
         """Return the seconds left, by the pace at the last report or of the current step's own count; None if unknown.
@@ -115,10 +130,20 @@ class Progress:
         needed = (self._news - began) / done * max(total - done, 0) - (self._clock() - self._news)
         return needed if needed >= 0.0 else None
 
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        """Remove the bar from the terminal for a while; the next step draws it again."""
+        self._is_hidden = self._bar is not None
+        self.close()
+        try:
+            yield
+        finally:
+            self._is_hidden = False
+
     def close(self) -> None:
         """Remove the bar."""
         if self._bar is not None:
-            self._bar.close()
+            self._bar.stop()
 
     def _show(self, text: str) -> None:
         if (self.done, text) != self._shown:
@@ -127,28 +152,69 @@ class Progress:
         self.beat()
 
     def _open(self) -> Any:
-        from tqdm import tqdm
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as Bar
+        from rich.table import Column
 
-        return tqdm(bar_format="{desc}", leave=False, file=self._stream)
+        line = TextColumn(
+            "{task.fields[line]}",
+            markup=False,
+            table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1),  # it takes the width that the others leave
+        )
+        name = TextColumn("{task.description}", style="bold", markup=False, table_column=Column(no_wrap=True))
+        return Bar(
+            *([name, BarColumn(BAR), line] if self.total is not None else [name, line]),
+            expand=True,
+            console=console_of(self._stream),
+            transient=True,
+            auto_refresh=False,  # `beat` refreshes it
+            redirect_stdout=False,  # results go to standard output, not to the console of the bar
+            redirect_stderr=False,
+        )
+
+
+_SHOWN: ContextVar[Progress | None] = ContextVar("the progress that is shown", default=None)
 
 
 @contextmanager
 def report_progress(name: str, total: int | None = None, unit: str = "step") -> Iterator[Progress]:
-    """Yield the progress of a command, which is shown at least every `EVERY` seconds even without an advance."""
-    progress, ended = Progress(name, total, unit), threading.Event()
+    """Yield the progress of a command, which is shown at least every `EVERY` seconds even without an advance.
 
-    def keep_time() -> None:
-        while not ended.wait(REFRESHED):
-            progress.beat()
+    A terminal shows the progress of a part, such as reading images, instead of that of the whole.
+    """
+    with ExitStack() as stack:
+        whole = _SHOWN.get()
+        if whole is not None:
+            stack.enter_context(whole.hidden())
+        progress, ended = Progress(name, total, unit), threading.Event()
+        stack.callback(progress.close)
+        stack.callback(_SHOWN.reset, _SHOWN.set(progress))
 
-    clock = threading.Thread(target=keep_time, daemon=True)
-    clock.start()
-    try:
-        yield progress
-    finally:
-        ended.set()
-        clock.join()
-        progress.close()
+        def keep_time() -> None:
+            while not ended.wait(REFRESHED):
+                progress.beat()
+
+        clock = threading.Thread(target=keep_time, daemon=True)
+        clock.start()
+        try:
+            yield progress
+        finally:
+            ended.set()
+            clock.join()
+
+
+def follow(items: Collection[T], name: str, unit: str = "step") -> Iterator[T]:
+    """Yield items, and report the progress through them.
+
+    Args:
+        items: The items.
+        name: The work on them.
+        unit: The word for one of them.
+    """
+    with report_progress(name, len(items), unit) as progress:
+        for item in items:
+            yield item
+            progress.advance()
 
 
 def format_time(seconds: float) -> str:

@@ -621,10 +621,10 @@ def entry_lines(label: str, text: str) -> list[str]:
     return textwrap.wrap(text, WIDTH, initial_indent=head, subsequent_indent=" " * _LABEL, break_on_hyphens=False)
 
 
-def summary_table(run: Run) -> str:
-    """Return id, verdict, grade and seconds of every claim, a mark if the record differs, and a line of counts."""
+def summary_rows(run: Run) -> list[tuple[str, str, str, str, str]]:
+    """Return id, verdict, grade and seconds of every claim, and a mark if the record differs; these come last."""
     rows = [("claim", "verdict", "grade", "seconds", "")]
-    for result in sorted(run.results, key=lambda one: one.is_stub):  # stubs last
+    for result in sorted(run.results, key=lambda one: (not one.as_expected, one.is_stub)):
         decision = result.decision
         note = mark(result)
         note += f": {shorten(decision.defect, LONGEST_DEFECT)}" if note and decision.defect else ""
@@ -634,6 +634,12 @@ def summary_table(run: Run) -> str:
         verdict = "not checked yet" if result.is_stub else describe_verdict(decision.verdict, result.claim.print)
         grade = describe_grade(decision.grade, result.claim.family) or "-"
         rows.append((result.claim.id, verdict, grade, f"{result.seconds:.2f}", marked))
+    return rows
+
+
+def summary_table(run: Run) -> str:
+    """Return the rows about all claims as aligned lines, and a line of counts."""
+    rows = summary_rows(run)
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     lines = [
         f"{row[0]:{widths[0]}}  {row[1]:{widths[1]}}  {row[2]:{widths[2]}}  {row[3]:>{widths[3]}}{row[4]}"

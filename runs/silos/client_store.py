@@ -137,13 +137,14 @@ class ClientStore:
         """
         place = self._done / f".{round}-{work}"
         place.mkdir(exist_ok=True)
-        with lock_folder(place) as free:
-            try:
+        free = False
+        try:
+            with lock_folder(place) as free:
                 yield free
-            finally:
-                if free:
-                    with suppress(OSError):
-                        place.rmdir()
+        finally:
+            if free:
+                with suppress(OSError):  # another process may have locked it by now
+                    place.rmdir()
 
     def find_answer(self, round: int, work: str) -> Packed | None:
         """Return the answer to a piece of work that is done; None if it has to be done again."""

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -326,7 +327,7 @@ def test_the_metric_is_accuracy_where_all_have_it_else_the_loss(tmp_path, capsys
     runs = find_runs(tmp_path)
     assert metric_of(runs, None) == "accuracy"
     assert metric_of(runs, "loss") == "loss"
-    assert cells(list_runs(runs))[0]["accuracy"] == "0.8"
+    assert list_runs(runs)[0]["accuracy"] == "0.8"
     write_run(tmp_path / "c", [1.0, 0.5], algorithm="c")
     assert metric_of(find_runs(tmp_path), None) == "loss"
     line = refused(capsys, "compare", tmp_path, "--metric", "accuracy")
@@ -519,12 +520,18 @@ def test_algorithms_on_other_data_say_so(tmp_path):
         (("compare", "{}", "--against", "fedavg", "fedlrt"), "unrecognized arguments: fedlrt"),
         (("list", "{}", "{}"), "unrecognized arguments"),
         (("compare", "{}", "--round", "last"), "--round: must be a whole number"),
-        (("plot", "{}", "--round", "1"), "--round is an option of `runs compare`"),
-        (("list", "{}", "--metric", "loss"), "--metric is an option of `runs compare` and `runs plot`"),
-        (("show", "{}", "--out", "x"), "--out is an option of `runs plot`"),
-        (("plot", "{}", "--against", "fedavg"), "--against is an option of `runs compare`"),
+        (
+            ("plot", "{}", "--round", "1"),
+            "--round is an option of `rankproof runs compare`, not of `rankproof runs plot`",
+        ),
+        (
+            ("list", "{}", "--metric", "loss"),
+            "--metric is an option of `rankproof runs compare` and `rankproof runs plot`",
+        ),
+        (("show", "{}", "--out", "x"), "--out is an option of `rankproof runs plot` and `rankproof runs export`"),
+        (("plot", "{}", "--against", "fedavg"), "--against is an option of `rankproof runs compare`"),
         (("delete", "{}"), "invalid choice"),
-        ((), "required: action"),
+        ((), "required: ACTION"),
         (("list", ""), "must not be empty"),
     ],
 )
@@ -533,9 +540,30 @@ def test_bad_usage_is_one_line(tmp_path, capsys, words, reason):
     assert reason in refused(capsys, *(word.format(tmp_path) for word in words))
 
 
-def test_help_explains_every_action(capsys):
-    text = " ".join(said(capsys, "--help"))
-    assert all(f"{action}:" in text for action in ACTIONS)
+@pytest.mark.parametrize(
+    ("action", "options"),
+    [
+        ("list", set()),
+        ("show", set()),
+        ("compare", {"--metric", "--round", "--against"}),
+        ("plot", {"--metric", "--out"}),
+        ("export", {"--out", "--root", "--trust"}),
+    ],
+)
+def test_each_action_has_a_help_with_its_own_options_and_an_example(capsys, action, options):
+    text = "\n".join(said(capsys, action, "--help"))
+    assert set(re.findall(r"^  (--[a-z]+)", text, flags=re.M)) == options
+    assert f"example: rankproof runs {action} results/runs" in text
+    assert re.search(rf"^    {action} ", "\n".join(said(capsys, "--help")), flags=re.M)
+
+
+def test_options_may_come_before_the_action(tmp_path, capsys):
+    for place, loss in enumerate((1.0, 0.5)):
+        write_run(tmp_path / f"{place}", [2.0, loss], steps=place + 1)
+    after = said(capsys, "compare", tmp_path, "--metric", "loss", "--round", 1)
+    assert "loss after round 1" in after[0]
+    assert said(capsys, "--metric", "loss", "--round", 1, "compare", tmp_path) == after
+    assert "not of `rankproof runs`;" in refused(capsys, "--metric", "loss", tmp_path)
 
 
 @pytest.mark.parametrize("power", range(5))

@@ -1,6 +1,8 @@
 """When a run saves and what time it says is left, what it closes, and what it is where nothing is asked for."""
 
+from contextlib import contextmanager
 from dataclasses import MISSING, fields, replace
+from io import StringIO
 from types import SimpleNamespace
 from typing import ClassVar
 
@@ -18,6 +20,7 @@ from runs.plan import make_plan, parts_of
 from runs.problems import HeterogeneousLegendre, Legendre, PopulationRegression, Quadratics, Regression, Ridges
 from runs.progress import show_progress
 from runs.settings import Conduct, RunError
+from workloads.progress import Progress
 
 
 @pytest.fixture
@@ -92,37 +95,23 @@ def test_a_run_gives_its_last_metrics_also_where_it_was_over(tmp_path):
     assert train(plan, tmp_path) == last
 
 
-class Bar:
-    """A stand-in for tqdm's bar."""
+def test_the_progress_of_a_resumed_run_begins_after_its_earlier_rounds(tmp_path, monkeypatch):
+    shown = []
 
-    made: ClassVar[list["Bar"]] = []
+    @contextmanager
+    def keep(name, total, unit):
+        shown.append(Progress(name, total, unit, stream=StringIO(), clock=lambda: 0.0))
+        yield shown[-1]
 
-    def __init__(self, total, **look):
-        self.total, self.n, self.initial, self.shown = total, 0, 0, None
-        self.made.append(self)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
-
-    def update(self, more):
-        self.n += more
-
-    def set_postfix(self, shown, refresh):
-        self.shown = shown
-
-
-def test_the_bar_of_a_resumed_run_begins_where_it_stood(tmp_path, monkeypatch):
-    monkeypatch.setattr("tqdm.tqdm", Bar)
-    for begins, goes_on in ((0, 1), (6, 7)):
+    monkeypatch.setattr(progress_of_runs, "report_progress", keep)
+    for begins, follows in ((0, 1), (6, 7)):
         with show_progress(make_plan("fedavg", "quadratics", {}, Conduct(rounds=9)), tmp_path) as progress:
             progress({"round": begins, "loss": 2.0, "bytes_down": 1000, "bytes_up": 500})
-            progress({"round": goes_on, "loss": 1.0, "bytes_down": 1000, "bytes_up": 500})
-        bar = Bar.made[-1]
-        assert (bar.total, bar.initial, bar.n) == (9, max(0, begins - 1), goes_on)
-        assert bar.shown == {"loss": "1", "sent": "1.5 kB"}
+            progress({"round": follows, "loss": 1.0, "bytes_down": 1000, "bytes_up": 500})
+        assert (
+            shown[-1].line() == f"fedavg on quadratics: round {follows} of 9, loss 1, sent 1.5 kB; 0 s, about 0 s left"
+        )
+        assert shown[-1]._from == max(begins - 1, 0)
 
 
 class Board:

@@ -81,3 +81,22 @@ def test_only_what_was_asked_for_by_name_must_be_there(sets, capsys):
     assert capsys.readouterr().out.splitlines()[1].startswith("elsewhere        absent: ")
     with pytest.raises(DataError, match="unknown data set 'other'; known: here, elsewhere"):
         run(sets, "verify", "other")
+
+
+@pytest.mark.parametrize("action", ["list", "fetch", "verify"])
+def test_each_action_has_a_help_with_an_example(capsys, action):
+    parser = Parser(prog="rankproof")
+    command.declare(parser.add_subparsers())
+    with pytest.raises(SystemExit):
+        parser.parse_args(["data", action, "--help"])
+    text = capsys.readouterr().out
+    assert f"usage: rankproof data {action} [-h] [--root DIR] [NAME ...]" in text
+    assert f"example: rankproof data {action}" in text
+
+
+def test_the_root_may_come_before_the_action(sets, capsys):
+    parser = Parser(prog="rankproof")
+    command.declare(parser.add_subparsers())
+    options = parser.parse_args(["data", "--root", str(sets), "list", "here"])
+    assert options.command(options) == 0
+    assert str(sets / "here" / "raw") in capsys.readouterr().out

@@ -1,10 +1,11 @@
 """Progress of commands, with a clock of the test's own."""
 
 import io
+import re
 
 import pytest
 
-from workloads.progress import EVERY, WORTH_SAYING, Progress, report_progress
+from workloads.progress import DRAWN, EVERY, WORTH_SAYING, Progress, follow, report_progress
 
 
 class Clock:
@@ -110,3 +111,105 @@ def test_a_time_worth_waiting_for_is_said_before_the_work_on_both_sides_of_the_b
         "spectrum: about 10 s for 330 products",
         "spectrum: about 1:06 h for more",
     ]
+
+
+class Terminal(io.StringIO):
+    """A stream that is a terminal."""
+
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def on_terminal(monkeypatch):
+    """A bar on a terminal of a given width."""
+
+    def start(width, **options):
+        monkeypatch.setenv("COLUMNS", str(width))
+        monkeypatch.setenv("TERM", "xterm")
+        clock, stream = Clock(), Terminal()
+        return Progress("checking", stream=stream, clock=clock, **options), clock, stream
+
+    return start
+
+
+def drawn(stream):
+    """Text of the last drawing of a bar, without colours."""
+    return re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", stream.getvalue()).split("\r")[-1].rstrip()
+
+
+def test_a_terminal_gets_a_bar_with_counts_and_times_before_the_text(on_terminal):
+    progress, clock, stream = on_terminal(100, total=8, unit="claim")
+    clock.now = 10.0
+    progress.advance("fedlrt/thm-2", 2)
+    assert drawn(stream).startswith("checking \u2501")
+    assert drawn(stream).endswith("claim 2 of 8, 10 s, about 30 s left, fedlrt/thm-2")
+    progress.close()
+
+
+def test_a_narrow_terminal_cuts_the_text_and_keeps_the_counts(on_terminal):
+    progress, clock, stream = on_terminal(60, total=8, unit="claim")
+    clock.now = 1.0
+    progress.advance("a" * 100)
+    assert "claim 1 of 8, 1 s, about" in drawn(stream)
+    assert drawn(stream).endswith("\u2026")
+    assert len(drawn(stream)) <= 60
+    progress.close()
+
+
+def test_a_bar_is_drawn_at_most_ten_times_a_second(on_terminal):
+    progress, clock, stream = on_terminal(80, total=100)
+    clock.now = DRAWN - 0.01
+    progress.advance()
+    assert not stream.getvalue()
+    clock.now = DRAWN
+    progress.advance()
+    before = stream.getvalue()
+    assert "step 2 of 100" in drawn(stream)
+    clock.now = 2 * DRAWN - 0.01
+    progress.advance()
+    assert stream.getvalue() == before
+    progress.close()
+
+
+def test_results_go_to_their_own_stream_and_the_bar_returns(on_terminal):
+    progress, clock, stream = on_terminal(80, total=3)
+    results = io.StringIO()
+    clock.now = 1.0
+    progress.advance()
+    progress.write("fedlrt/thm-2: confirmed", results)
+    assert results.getvalue() == "fedlrt/thm-2: confirmed\n"
+    assert "confirmed" not in stream.getvalue()
+    clock.now = 2.0
+    progress.advance()
+    assert "step 2 of 3" in drawn(stream)
+    progress.close()
+
+
+def test_the_bar_of_a_whole_is_hidden_while_a_part_is_shown(on_terminal):
+    progress, clock, stream = on_terminal(80, total=3)
+    clock.now = 1.0
+    progress.advance()
+    with progress.hidden():
+        before = stream.getvalue()
+        clock.now = 5.0
+        progress.beat()
+        assert stream.getvalue() == before
+    progress.beat()
+    assert "step 1 of 3" in drawn(stream)
+    progress.close()
+
+
+def test_a_terminal_that_cannot_draw_again_gets_lines(monkeypatch):
+    monkeypatch.setenv("TERM", "dumb")
+    clock, stream = Clock(), Terminal()
+    progress = Progress("checking", 3, stream=stream, clock=clock)
+    clock.now = EVERY
+    progress.beat()
+    assert stream.getvalue() == "checking: step 0 of 3; 10 s\n"
+
+
+def test_items_are_followed_in_their_order_also_where_a_part_has_progress_of_its_own(capsys):
+    found = [(one, other) for one in follow({"b": 1, "a": 2}.items(), "outer") for other in follow(range(2), "inner")]
+    assert found == [(("b", 1), 0), (("b", 1), 1), (("a", 2), 0), (("a", 2), 1)]
+    assert not capsys.readouterr().err

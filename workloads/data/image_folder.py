@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from workloads.data.datasets import ImageSet
 from workloads.data.idx import DataError
+from workloads.progress import report_progress
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
 """Endings of files that are images; other files are left out, as torchvision does."""
@@ -65,7 +66,7 @@ def read_folder(folder: str | Path, side: int | None = None) -> tuple[ImageSet, 
     shapes: dict[tuple[int, ...], Path] = {}
     sets = []
     total = sum(len(paths) for files in (train, test) for paths in files.values())
-    with _progress(total) as bar:
+    with report_progress("reading", total, "image") as bar:
         for split, files in (("train", train), ("test", test)):
             images = []
             for path in _paths(files):
@@ -77,7 +78,7 @@ def read_folder(folder: str | Path, side: int | None = None) -> tuple[ImageSet, 
                         f"{root}: {path.name} has {one[0]} x {one[1]} pixels, {another.name} {other[0]} x {other[1]}; "
                         "give --side N to bring all images to one size"
                     )
-                bar.update()
+                bar.advance()
             labels = [classes.index(name) for name, paths in files.items() for _ in paths]
             sets.append((split, np.stack(images), np.array(labels, dtype=np.int64)))
     mean, deviation = _levels(sets[0][1])
@@ -272,10 +273,3 @@ def _levels(images: NDArray[np.uint8]) -> tuple[float | tuple[float, ...], float
         means.append(mean)
         deviations.append(float(counts @ (levels - mean) ** 2) ** 0.5 or 1.0)
     return (means[0], deviations[0]) if images.ndim == 3 else (tuple(means), tuple(deviations))
-
-
-def _progress(total: int) -> Any:
-    """Return a progress bar that appears if reading takes more than three seconds."""
-    from tqdm import tqdm
-
-    return tqdm(total=total, desc="reading images", unit="image", delay=3.0, mininterval=1.0, leave=False)

@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+LOCK = ".rankproof-lock"
+"""Name of the file in a locked folder; a process that is killed leaves it unlocked."""
 
 
 @contextmanager
 def lock_folder(folder: Path, wait: bool = False) -> Iterator[bool]:
-    """Lock a folder against other processes that lock it, while open.
-
-    Without the folder, or without such locks in the system, nothing is locked.
+    """Lock a folder against other processes that lock it, while open; a missing folder is not locked.
 
     Args:
         folder: The folder.
-        wait: Until another process lets go.
+        wait: Until another process releases it.
 
     Yields:
         Whether no other process has the folder.
+
+    Raises:
+        OSError: No file can be written into it.
     """
-    try:
-        from fcntl import LOCK_EX, LOCK_NB, flock
-    except ImportError:
-        yield True
-        return
+    from filelock import FileLock, Timeout
+
     if not folder.is_dir():
         yield True
         return
-    descriptor = os.open(folder, os.O_RDONLY)
+    lock = FileLock(folder / LOCK)
     try:
-        try:
-            flock(descriptor, LOCK_EX if wait else LOCK_EX | LOCK_NB)
-        except BlockingIOError:
-            free = False
-        else:
-            free = True
-        yield free
+        lock.acquire(blocking=wait)
+    except Timeout:
+        yield False
+        return
+    try:
+        yield True
     finally:
-        os.close(descriptor)
+        with suppress(OSError):  # Windows removes it at the release; a process that waits for it makes another
+            (folder / LOCK).unlink()
+        lock.release()

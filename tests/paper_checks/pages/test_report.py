@@ -1,6 +1,7 @@
 """The report and the terminal card, on a handful of invented results; the statements of the real ledger."""
 
 import base64
+import io
 import os
 import re
 from dataclasses import replace
@@ -27,6 +28,7 @@ from paper_checks.pages.card import (
     summary_line,
     summary_table,
 )
+from paper_checks.pages.colours import CARDS, FINDINGS, print_summary
 from paper_checks.pages.mathml import MathError, formulas, rich, to_mathml
 from paper_checks.pages.plain_mathematics import plain_text
 from paper_checks.pages.report import (
@@ -43,6 +45,7 @@ from paper_checks.pages.report_figures import ReportFigure
 from paper_checks.pages.status_graph import components, derived_state, draw, rests_on
 from paper_checks.replay import Replayed, Stored
 from paper_checks.result import Result, Run
+from workloads.terminal import print_text
 from workloads.written import RECORD
 
 HOSTILE = "<script>alert('x')</script><img src=http://evil.example/x onerror=y> & \"quoted\""
@@ -542,3 +545,41 @@ def test_a_misprinted_number_is_not_a_bare_holds(kind, print, seen):
     words = f"holds as meant; misprint: {because}"
     assert (f'<span class="badge v-corrected"><span aria-hidden="true">≠</span> {words}</span>' in text) == seen
     assert (f'<td class="short"><span aria-hidden="true">≠</span> H{words[1:]}</td>' in text) == seen
+
+
+def test_claims_that_are_not_as_recorded_come_last(results):
+    assert [one.as_expected for one in results].count(False) == 1
+    (off,) = (one for one in results if not one.as_expected)
+    lines = summary_table(Run((off, *(one for one in results if one is not off)), 0, "quick", 2.0)).splitlines()
+    assert lines[-2].startswith(off.claim.id)
+    assert "<-- on record" in lines[-2]
+
+
+def test_a_terminal_shows_the_same_table_with_colours(results, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "150")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    run, stream = Run(tuple(results), 0, "quick", 2.0), io.StringIO()
+    print_summary(run, stream)
+    styled = stream.getvalue()
+    assert "\x1b[32mholds\x1b[0m" in styled
+    assert "\x1b[1;31m<-- on record: refuted" in styled
+    shown = [line.split() for line in re.sub(r"\x1b\[[\d;]*m", "", styled).splitlines()]
+    assert shown == [line.split() for line in summary_table(run).splitlines()]
+
+
+def test_colours_mark_the_verdict_and_not_the_prose(results, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+    def shown(text, styles):
+        stream = io.StringIO()
+        print_text(text, styles, stream)
+        return stream.getvalue()
+
+    card = shown(f"{card_text(results[0])}\nbecause      it holds", CARDS)
+    assert f"\x1b[1m{results[0].claim.id}\x1b[0m\n==" in card
+    assert card.count("\x1b[1;32mholds\x1b[0m") == 1
+    findings = shown("Paper\n=====\nthm-2 is corrected here (thm-2: corrected; thm-3: holds, misprint)", FINDINGS)
+    assert findings.startswith("\x1b[1mPaper\x1b[0m\n")
+    assert "is corrected here (thm-2: \x1b[33mcorrected\x1b[0m; thm-3: \x1b[32mholds\x1b[0m, misprint)" in findings
