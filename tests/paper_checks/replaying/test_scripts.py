@@ -42,6 +42,7 @@ def sides(printed: str) -> tuple[float, float]:
     return float(words[2]), float(words[5])
 
 
+@pytest.mark.sample(30)
 @pytest.mark.parametrize("id", WITNESSES)
 def test_a_script_alone_reproduces_both_sides_and_the_violation(id, tmp_path):
     replay, values = WITNESSES[id]
