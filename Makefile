@@ -1,6 +1,6 @@
 # `make verify`: install, fetch the small real data, check every claim, draw every figure, write report/index.html.
 # `make test`:   install with the extras ray, flower and llm, lint, type-check, run the tests; the same examples each time.
-# `make test-all`: the same with the slow tests, and more examples: families of many cases, real federations.
+# `make test-all`: the same with the slow tests: families of many cases, real federations, every claim once more.
 # `make test-deep`: property tests on 2,000 new examples each; what they find becomes an example of `make test`.
 # `make mutants ROOM=rmt`: wrong lines on purpose, and which of them the room's tests notice.
 # `make formal`: compile the theorems in Coq, which `apt-get install coq libcoq-coquelicot` installs, and compare them
@@ -29,7 +29,7 @@ test: $(EXTRAS)
 	$(MAKE) --no-print-directory --jobs=2 lint tests
 
 test-all: $(EXTRAS)
-	HYPOTHESIS_PROFILE=all $(MAKE) --no-print-directory --jobs=2 lint tests SLOW=
+	$(MAKE) --no-print-directory --jobs=2 lint tests SLOW=
 
 tests: $(READY)
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal $(SLOW) --doctest-modules tests $(ROOMS) rankproof.py
