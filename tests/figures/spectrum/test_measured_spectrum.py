@@ -42,7 +42,7 @@ def measured(capsys, out, *arguments, model="mlp", data="pair"):
 
 
 def numbers(model="mlp", data="pair", **request):
-    """What the command writes as numbers and prints, without its pictures, which take most of its time."""
+    """Return the numbers that the command writes and what it prints, without its slow pictures."""
     settings = SpectrumSettings(outliers=3, probes=2, steps=20)
     found = measure_network(
         SpectrumRequest(f"tiny_networks:{model}", f"tiny_networks:{data}", settings=settings, **request)
