@@ -305,8 +305,7 @@ def _check(options: argparse.Namespace) -> int:
     for result in run.results:
         if options.traceback and result.decision.traceback:
             print(f"{result.claim.id}: {result.decision.traceback}", file=sys.stderr)
-    if (run.seed, run.budget) == evidence_record.OF:
-        _compare_numbers(run, ledger, options.record, table)
+    _compare_numbers(run, ledger, options.record, table)
     return AS_EXPECTED if run.as_expected else DIFFERENT
 
 
@@ -335,13 +334,13 @@ def _kept_by(option: str, kind: type[Exception]) -> Iterator[None]:
         raise kind(f"{option} cannot write {error.filename}: {reason}; free some space, or make it writable") from error
 
 
-def _compare_numbers(run: Run, ledger: Ledger, record: bool, table: TextIO) -> None:
-    """Print the numbers of the evidence that are not those on record, or put them on record."""
+def _compare_numbers(run: Run, ledger: Ledger, record: bool, table: TextIO) -> bool:
+    """Print the numbers of the evidence that are not those on record, or put them on record; return whether any is."""
     from paper_checks.engine import evidence_record
     from paper_checks.ledger import LedgerError
 
     changed: list[evidence_record.Difference] = []
-    for paper in ledger.papers:
+    for paper in ledger.papers if (run.seed, run.budget) == evidence_record.OF else ():
         of_paper = [result for result in run.results if ledger.home[result.claim.id] == paper]
         before = evidence_record.read_record(paper.folder) if of_paper else {}
         for result in of_paper if before else ():
@@ -352,8 +351,9 @@ def _compare_numbers(run: Run, ledger: Ledger, record: bool, table: TextIO) -> N
     for one in changed if record else changed[:MOST_NUMBERS]:
         print(one, file=table)
     if changed:
-        remedy = "now recorded" if record else "--record stores them (for authors of claims)"
+        remedy = "now recorded" if record else "check --record stores them (for authors of claims)"
         print(f"numbers behind verdicts that differ from the record: {len(changed)}; {remedy}", file=table)
+    return bool(changed)
 
 
 def _print_plan(claims: Sequence[Claim], slots: Sequence[str]) -> int:
@@ -616,4 +616,4 @@ def _report(options: argparse.Namespace) -> int:
         if entry.reason:
             print(f"not drawn: {entry.id}: {entry.reason}")
     print(*paths, sep="\n")
-    return AS_EXPECTED if run.as_expected else DIFFERENT
+    return DIFFERENT if _compare_numbers(run, ledger, False, sys.stdout) or not run.as_expected else AS_EXPECTED

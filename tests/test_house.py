@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tokenize
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -32,8 +33,25 @@ FILES = [
 ]
 
 
+def is_documentation(node):
+    """Whether a node is a string that is a statement of its own, as docstrings are."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def imports_and_docstrings(text):
+    """Nodes of a text's imports, wherever they are, and of its docstrings."""
+    nodes = ast.walk(ast.parse(text))
+    return tuple(node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom) or is_documentation(node))
+
+
+@cache
+def nodes_of(file):
+    """Imports and docstrings of a file, which is parsed once for all rules."""
+    return imports_and_docstrings(file.read_text(encoding="utf-8"))
+
+
 def imported_rooms(file):
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in nodes_of(file):
         names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -42,17 +60,17 @@ def imported_rooms(file):
         yield from (name.split(".")[0] for name in names)
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
-def test_imports_go_down_the_floors_only(file):
-    room = file.relative_to(ROOT).parts[0].removesuffix(".py")
-    for other in imported_rooms(file):
-        if other in FLOORS and other != room:
-            assert FLOORS[other] < FLOORS[room], f"{file.relative_to(ROOT)} imports {other}"
+def test_imports_go_down_the_floors_only():
+    for file in FILES:
+        room = file.relative_to(ROOT).parts[0].removesuffix(".py")
+        for other in imported_rooms(file):
+            if other in FLOORS and other != room:
+                assert FLOORS[other] < FLOORS[room], f"{file.relative_to(ROOT)} imports {other}"
 
 
-def imported_modules(text, modules):
-    """Modules among those given that a text imports, wherever it does so."""
-    for node in ast.walk(ast.parse(text)):
+def imported_modules(nodes, modules):
+    """Modules among those given that a syntax tree imports, wherever it does so."""
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in modules)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -63,7 +81,7 @@ def imported_modules(text, modules):
 def test_no_modules_import_each_other_in_a_circle():
     """Imports inside functions and for types alone count: two modules that need each other are one."""
     names = {".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): file for file in FILES}
-    needs = {name: set(imported_modules(file.read_text(), set(names))) - {name} for name, file in names.items()}
+    needs = {name: set(imported_modules(nodes_of(file), names.keys())) - {name} for name, file in names.items()}
     with pytest.raises(CycleError):
         TopologicalSorter({"a": {"b"}, "b": {"c"}, "c": {"a"}}).prepare()
     TopologicalSorter(needs).prepare()
@@ -82,37 +100,34 @@ def test_no_modules_import_each_other_in_a_circle():
     ],
 )
 def test_imports_are_found_wherever_they_are(text, found):
-    assert list(imported_modules(text, {"a", "a.b"})) == found
+    assert list(imported_modules(imports_and_docstrings(text), {"a", "a.b"})) == found
 
 
-def lines_without_docstrings(text):
+def lines_without_docstrings(text, nodes):
     """Number of lines of a module that belong to no docstring."""
     documented = set()
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            documented.update(range(node.lineno, node.end_lineno + 1))
+    for node in filter(is_documentation, nodes):
+        documented.update(range(node.lineno, node.end_lineno + 1))
     return len(set(range(1, len(text.splitlines()) + 1)) - documented)
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
-def test_no_module_outgrows_a_sitting(file):
+def test_no_module_outgrows_a_sitting():
     """A paper's own files may be longer: each holds one result with the lines of its proof."""
-    if str(file.relative_to(ROOT)).startswith(CLAIMS):
-        return
-    assert lines_without_docstrings(file.read_text()) <= 600
+    for file in FILES:
+        if not str(file.relative_to(ROOT)).startswith(CLAIMS):
+            assert lines_without_docstrings(file.read_text(), nodes_of(file)) <= 600, file.relative_to(ROOT)
 
 
 def test_docstrings_do_not_count_as_lines():
-    assert lines_without_docstrings('"""One\n\ntwo."""\n\nx = 1\n"""Value\nof x."""\n') == 2
+    text = '"""One\n\ntwo."""\n\nx = 1\n"""Value\nof x."""\n'
+    assert lines_without_docstrings(text, imports_and_docstrings(text)) == 2
 
 
-@pytest.mark.parametrize(
-    "file",
-    [file for file in FILES if FLOORS.get(file.relative_to(ROOT).parts[0], 9) <= 2],
-    ids=lambda file: str(file.relative_to(ROOT)),
-)
-def test_public_values_cannot_be_changed(file):
-    for node in ast.walk(ast.parse(file.read_text())):
+@pytest.mark.parametrize("room", [room for room, floor in FLOORS.items() if floor <= 2])
+def test_public_values_cannot_be_changed(room):
+    files = [file for file in FILES if file.relative_to(ROOT).parts[0] == room]
+    assert files
+    for node in (node for file in files for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))):
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
             for decorator in map(ast.unparse, node.decorator_list):
                 assert not decorator.startswith("dataclass") or "frozen=True" in decorator, f"{node.name}: {decorator}"
@@ -179,9 +194,8 @@ def test_pictures_stand_beside_their_numbers():
 
 def strings_that_document(file):
     """Line and text of each docstring, those of attributes and constants among them."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            yield node.lineno, node.value.value
+    for node in filter(is_documentation, nodes_of(file)):
+        yield node.lineno, node.value.value
 
 
 def questions_and_fragments(text):
@@ -224,7 +238,7 @@ def test_beginnings_are_found(text, offsets):
 def test_benchmarks_import_names_that_there_are(file):
     """Types are not checked in benchmarks, so a module or a function that moved would be missed."""
     missing = []
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in nodes_of(file):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] in FLOORS:
             try:
                 module = importlib.import_module(node.module)
@@ -278,11 +292,7 @@ def unwanted_words(text):
     if not PERHAPS.search(text):
         return
     tree = ast.parse(text)
-    documented = {
-        id(node.value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-    }
+    documented = {id(node.value) for node in ast.walk(tree) if is_documentation(node)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             for found in UNWANTED.finditer(node.value):

@@ -1,6 +1,7 @@
 """Every picture has one sentence with numbers as its headline, inside the picture; an experiment's is one fact."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,15 +18,23 @@ STORED = Path(__file__).parents[2] / "docs" / "figures"
 FIGURES = [figure for figure in all_figures() if (STORED / f"{figure.slug}.csv").exists()]
 
 
-@pytest.mark.sample(8)
+@cache
+def stored(slug):
+    """Stored table of a figure and its headline, which takes seconds for some."""
+    (figure,) = (one for one in FIGURES if one.slug == slug)
+    table = read_table((STORED / f"{slug}.csv").read_text())
+    return table, figure.headline(table)
+
+
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.id)
 def test_a_headline_tells_a_number_and_lies_inside(figure):
-    table = read_table((STORED / f"{figure.slug}.csv").read_text())
+    table, expected = stored(figure.slug)
     with rc_context(STYLE):
         picture = figure.picture(table, under_headline(figure, table, Settings(scale=stored_scale(figure))))
         picture.draw_without_rendering()
     headline = picture.get_suptitle().strip().replace("\n", " ")
-    assert headline == figure.headline(table)
+    assert headline == expected
     assert any(letter.isdigit() for letter in headline)
     assert "nan" not in headline.lower().split()
     title, whole = picture._suptitle.get_window_extent(), picture.bbox
@@ -42,7 +51,7 @@ EXPERIMENTS = [figure for figure in FIGURES if figure.designs is not None or fig
 
 @pytest.mark.parametrize("figure", EXPERIMENTS, ids=lambda figure: figure.id)
 def test_the_headline_of_an_experiment_has_at_most_fifteen_words(figure):
-    headline = figure.headline(read_table((STORED / f"{figure.slug}.csv").read_text()))
+    _, headline = stored(figure.slug)
     assert len(headline.split()) <= 15, headline
 
 
@@ -69,8 +78,8 @@ TOLD = {  # what the finding does not tell in numbers
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.id)
 def test_its_numbers_are_those_of_the_finding(figure):
-    table = read_table((STORED / f"{figure.slug}.csv").read_text())
+    table, headline = stored(figure.slug)
     known = [value for value, _ in numbers(finding(figure, table) + figure.sizes(table) + figure.title)]
     known += TOLD.get(figure.id, ())
-    for value, digit in numbers(figure.headline(table)):
+    for value, digit in numbers(headline):
         assert any(abs(value - other) <= 0.51 * digit for other in known), value

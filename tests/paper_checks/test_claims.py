@@ -14,9 +14,51 @@ from paper_checks.run import run
 LEDGER = Ledger.of()
 RECORDS = {paper: read_record(paper.folder) for paper in LEDGER.papers}
 THEMES = {theme: tuple(claims) for theme, claims in groupby(LEDGER.claims, key=lambda claim: claim.module)}
+LONG = {
+    "fedloru.convergence.sec_4_1",
+    "fedloru.convergence.sec_4_1_advantages",
+    "fedloru.convergence.thm_4_2",
+    "fedloru.numbers.accuracies",
+    "fedloru.numbers.experiments",
+    "fedloru.spectral.prop_3_1",
+    "fedloru.spectral.prop_3_1_edges",
+    "fedloru.spectral.prop_3_1_outliers",
+    "fedloru.spectral.prop_a_4",
+    "fedloru.spectral.sec_3",
+    "fedloru.spectral.sec_3_2",
+    "fedloru.spectral.thm_3_2",
+    "fedloru.spectral.thm_3_2_limits",
+    "fedloru.spectral.thm_3_2_monotone",
+    "fedloru.spectral.thm_3_3",
+    "fedloru.spectral.thm_3_3_proof",
+    "fedloru.spectral.v1_prop_3_1",
+    "fedloru.spectral.v1_prop_3_2",
+    "fedloru.spectral.v1_thm_3_3_series",
+    "fedlrt.alg_1",
+    "fedlrt.client_drift",
+    "fedlrt.fig_1",
+    "fedlrt.full_rank_distance",
+    "fedlrt.lemma_2",
+    "fedlrt.sec_2",
+    "fedlrt.sec_3_1",
+    "fedlrt.sec_4_1",
+    "fedlrt.thm_3",
+    "fedlrt.thm_4",
+    "fedlrt.thm_4_equations",
+    "fedlrt.thm_5",
+    "rolora.lem_5_3",
+    "rolora.prop_5_5",
+    "rolora.sec_3_2",
+    "rolora.thm_5_4",
+}
+"""Themes that take more than a second each: `make verify` compares them with the record, and `make test-all` again."""
 
 
-@pytest.mark.parametrize("theme", THEMES)
+def _marked(theme):
+    return pytest.param(theme, marks=pytest.mark.slow) if theme.removeprefix("paper_checks.") in LONG else theme
+
+
+@pytest.mark.parametrize("theme", map(_marked, THEMES))
 def test_verdicts_and_numbers_of_a_theme_are_those_on_record(theme, monkeypatch, stored_answers):
     monkeypatch.setattr("paper_checks.run.replay_each", stored_answers)
     changed: list[Difference] = []
@@ -30,6 +72,7 @@ def test_verdicts_and_numbers_of_a_theme_are_those_on_record(theme, monkeypatch,
 def test_every_claim_that_is_measured_is_on_record():
     on_record = [id for record in RECORDS.values() for id in record]
     assert sorted(on_record) == sorted(claim.id for claim in LEDGER.claims)
+    assert {f"paper_checks.{theme}" for theme in LONG} <= THEMES.keys()
 
 
 @pytest.mark.parametrize("claim", LEDGER.claims, ids=lambda claim: claim.id)

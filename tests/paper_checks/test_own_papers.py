@@ -480,10 +480,15 @@ def test_numbers_that_change_are_named_until_they_are_on_record(project, capsys)
     record.write_text(json.dumps(numbers, indent=1, ensure_ascii=False) + "\n")
     status, out, _ = run(capsys, *asked)
     assert f"{name}/lem-1: printed margin was {found + 1.0} and is {found}" in out
-    assert "that differ from the record: 1; --record stores them" in out
+    assert "that differ from the record: 1; check --record stores them" in out
     assert status == 0
+    report = ("report", "--papers", str(folder), "--no-figures", "--jobs", "1", "--out", str(folder.parent / "report"))
+    status, out, _ = run(capsys, *report, f"{name}/lem-1")
+    assert (status, f"{name}/lem-1: printed margin was {found + 1.0} and is {found}" in out) == (1, True)
+    assert run(capsys, *report, f"{name}/lem-1", "--seed", "1")[0] == 0, "numbers of seed 0 are on record"
     assert "now recorded" in run(capsys, *asked, "--record")[1]
     assert record.read_text() == kept
+    assert run(capsys, *report, f"{name}/lem-1")[0] == 0
     assert_refused(run(capsys, *asked, "--record", "--seed", "1"), "leave out --seed and --budget")
 
 

@@ -158,6 +158,7 @@ def test_shares_of_impossible_arguments_are_refused(x, directions, message):
     assert law.shares([1.0, 2.0], np.eye(2, dtype=np.float32)).shape == (2, 2)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("unit", [1e-150, 1e-9, 1e12, 1e150])
 def test_every_unit_gives_the_same_law(unit):
     law = CovarianceSum(JointPopulation.of(ATOMS, COUNTS, BLOCK), TWO, (900, 600))

@@ -30,6 +30,7 @@ def _assert_same(found: tuple[np.ndarray, np.ndarray], expected: tuple[np.ndarra
         np.testing.assert_allclose(found[1][group].sum(axis=0), expected[1][group].sum(axis=0), atol=1e-8)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("R", [100, 601])  # the whole matrix, and Lanczos
 @pytest.mark.parametrize(
     ("noise", "count"),

@@ -174,6 +174,7 @@ def as_sum(spike, model, P):
     return SpikedSum(np.array([[[spike]]]), population, (model.weights,), (P / model.ratio,))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("spike", [0.01, 0.018, 0.04, 0.3, 0.8])
 def test_a_sum_of_one_group_is_a_covariance(spike):
     expected = TWO_BANDS.in_gaps(spike)
@@ -182,6 +183,7 @@ def test_a_sum_of_one_group_is_a_covariance(spike):
     assert [o.overlap for o in found] == pytest.approx([o.overlap for o in expected], abs=1e-8)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("spike", [0.025, 0.3, 0.7])
 def test_drawn_covariances(spike):
     """Four standard deviations about the limits, which are off by terms of order 1/P."""
@@ -259,6 +261,7 @@ WHITE = SeparableLaw(PointMass(1.0), PointMass(1.0), 3.0)
 WHITE_SUM = CovarianceSum(JointPopulation.of([[1.0]], [300.0]), (PointMass(1.0),), (100.0,))
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("theta", [1.0, 1e-2, 1e-8, 1e-16, 1e-50, 1e-119, 1e-121, 1e-300])
 @pytest.mark.parametrize(
     ("law", "mirrored"),

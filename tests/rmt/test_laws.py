@@ -421,6 +421,7 @@ def test_an_r_transform_with_a_cut_is_refused():
         RTransformLaw(coin_and_semicircle)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("scale", [1.0, 3.0, 1e-5])
 @pytest.mark.parametrize("side", [1.0, -1.0])
 def test_an_atom_that_is_found_counts_at_its_place(side, scale):
@@ -440,6 +441,7 @@ def test_atoms_of_sums_count_at_the_sum_of_their_places():
     assert [law.cdf(x) for x in (0.3 - 1e-12, 0.3, 0.1 + 0.2)] == pytest.approx([0.0, 0.6, 0.6])
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("ratio", "place", "sign"), [(2.0, 5.0, 1), (4.0, -100.0, 1), (2.0, 1.0, -1)])
 def test_an_atom_away_from_zero_is_refused_with_the_remedy_that_works(ratio, place, sign):
     def transform(w):

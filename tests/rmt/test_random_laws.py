@@ -287,6 +287,7 @@ def test_a_narrow_band_next_to_an_atom_counts():
     assert 0.1 < law.quantile(0.7) < 0.4
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("size", [1e-160, 1e-90, 1e90, 1e160])
 def test_free_sums_of_every_size(size):
     coin, law = AtomicLaw((-1.0, 1.0), (0.5, 0.5)), FreeSum(AtomicLaw((-1.0, 1.0), (0.3, 0.7)), Semicircle(0.2, 1.0))

@@ -42,6 +42,7 @@ def test_eigenvalues_above_a_point_are_counted_with_and_without_spikes():
     assert RotatedDraw(SpikedModel(), np.array([2.0, 1.0, 1.0]), np.empty((3, 0))).count_above(1.0) == 1
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("spikes", "noise"),
     [
@@ -87,6 +88,7 @@ def test_spectrum_follows_the_law(law):
     assert law.support[1] - points[0] < 0.02 * (law.support[1] - law.support[0])
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize(
     "law",
     [

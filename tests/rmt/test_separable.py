@@ -111,6 +111,7 @@ OFF_BANDS = [
 ]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("law", OFF_BANDS)
 @pytest.mark.filterwarnings("error")
 def test_overlaps_are_the_limit_from_above(law):
@@ -169,6 +170,7 @@ def test_overlaps_of_impossible_arguments_are_refused(x, eigenvalues, message):
         OFF_BANDS[4].overlaps(x, eigenvalues)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("unit", [1e-150, 1e-9, 1e12, 1e150])
 def test_every_unit_gives_the_same_law(unit):
     law, other = SeparableLaw(POPULATION, SIGNED, 0.5), SeparableLaw(POPULATION.scaled(unit), SIGNED, 0.5)
@@ -262,6 +264,7 @@ def test_impossible_laws_are_refused(arguments, message):
         SeparableLaw(*arguments)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("small", [1e-6, 3e-7, 1e-9])
 def test_blocks_of_very_different_sizes_keep_their_quantiles(small):
     law = SeparableLaw(AtomicLaw([1.0, small], [0.5, 0.5]), PointMass(1.0), 0.25)
@@ -271,7 +274,7 @@ def test_blocks_of_very_different_sizes_keep_their_quantiles(small):
     assert (np.diff(points) > 0).all()
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("small", [1e-14, 1e-16, 1e-20, 1e-60, 1e-99])
 @pytest.mark.parametrize(
     ("make", "ratio", "levels"),
@@ -318,6 +321,7 @@ def test_the_end_at_a_light_eigenvalue(light):
     assert law.quantile(0.0) == law.support[0]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("population", "weights", "points"),
     [

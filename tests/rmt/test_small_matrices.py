@@ -82,6 +82,7 @@ def test_an_eigenvalue_on_a_point_of_the_grid_counts_as_below_it():
     assert draw.counts_below(np.array([np.nextafter(value, -9.0), value])).tolist() == [0, 1]
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(("R", "rows"), [(1, 1), (2, 1), (2, 2), (3, 1), (3, 2), (3, 3), (9, 4)])
 @pytest.mark.parametrize("centre", [0.0, -3.0])
 def test_the_frobenius_norm_has_its_mean_whatever_is_kept(R, rows, centre):
@@ -95,6 +96,7 @@ def test_the_frobenius_norm_has_its_mean_whatever_is_kept(R, rows, centre):
     assert abs(np.mean(found) - goe_square(model, R)) < 5 * error
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("R", [1, 2, 3])
 @pytest.mark.parametrize("spikes", [(1.0,), (-2.0,)])
 def test_small_bands_and_small_dense_matrices_agree_in_law(spikes, R):

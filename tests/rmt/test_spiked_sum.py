@@ -253,6 +253,7 @@ def test_repeated_spikes_in_a_gap_have_no_deviation_of_their_own():
         assert np.isnan([outlier.sd for outlier in model.outliers_in_gaps]).tolist() == [repels] * 2
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("unit", [1e-305, 1e-163, 1e-161, 1e-20, 1e155, 1e300])
 def test_deviations_know_no_unit_of_the_weights(unit):
     bulk, spikes = JointPopulation.of([[1.0, 0.5]], [100.0]), np.array([[[3.0]], [[2.0]]])

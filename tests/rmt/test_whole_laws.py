@@ -26,6 +26,7 @@ PLACES = np.linspace(0.2, 2.0, 5)
 FIVE = AtomicLaw(PLACES, [0.2] * 5)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("width", [0.3, 1e-3, 1e-5])
 def test_moments_of_free_sums_count_narrow_bands(width):
     law = FreeSum(AtomicLaw(PLACES[:4], (0.1, 0.3, 0.2, 0.4)), Semicircle(width))
@@ -144,6 +145,7 @@ def test_densities_that_do_not_add_up_to_1_are_refused():
         RTransformLaw(lambda w: w + 0.3 * w**3)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("size", [1e-200, 1e-90, 1e200])
 def test_sums_of_every_size(size):

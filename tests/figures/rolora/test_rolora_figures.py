@@ -151,6 +151,9 @@ def test_courses_count_trips_and_bytes():
 def test_aggregation_losses_are_above_their_least_values():
     table = rolora_aggregations.aggregation_data(Settings())
     assert set(table.method) == set(rolora_aggregations.METHODS)
+    assert (table.diverged == 0).all()
+    assert (table.runs == 2).all()
+    assert " 0 runs diverged at the rate chosen." in rolora_aggregations.aggregation_found(table)
     assert table["median"].min() > -1e-12
     same = table[table["case"].str.endswith("expected")].pivot_table(
         index=["case", "method", "round"], columns="quantity", values="median"

@@ -13,8 +13,9 @@ import tiny_networks
 import torch
 
 import rankproof
+from figures.spectrum.as_json import to_json
 from figures.spectrum.measured_network import SpectrumRequest
-from figures.spectrum.measured_spectrum import measure_network
+from figures.spectrum.measured_spectrum import measure_network, summary
 from hessian import Curvature, CurvatureError, SpectrumSettings, exact_hessian
 from hessian.block_ranks import block_ranks
 from hessian.lanczos.memory import Budget
@@ -38,6 +39,15 @@ def measured(capsys, out, *arguments, model="mlp", data="pair"):
     status, text, err = run(capsys, *names, *FAST, *arguments)
     assert status == 0, err
     return json.loads((out / "spectrum.json").read_text()), text
+
+
+def numbers(model="mlp", data="pair", **request):
+    """Return the numbers that the command writes and what it prints, without its slow pictures."""
+    settings = SpectrumSettings(outliers=3, probes=2, steps=20)
+    found = measure_network(
+        SpectrumRequest(f"tiny_networks:{model}", f"tiny_networks:{data}", settings=settings, **request)
+    )
+    return json.loads(json.dumps(to_json(found))), summary(found)
 
 
 def test_the_time_is_estimated_from_the_products_before_the_first(capsys, tmp_path):
@@ -114,9 +124,9 @@ def test_ways_to_give_data_agree():
     assert summed.report.eigenvalues[0] == pytest.approx(40 * whole.report.eigenvalues[0], rel=1e-6)
 
 
-def test_what_a_mean_divides_by_can_be_named(capsys, tmp_path):
-    whole, _ = measured(capsys, tmp_path / "whole", "--double", data="padded_at_once")
-    parts, text = measured(capsys, tmp_path / "parts", "--double", "--count", "tiny_networks:kept", data="padded")
+def test_what_a_mean_divides_by_can_be_named():
+    whole, _ = numbers(data="padded_at_once", double=True)
+    parts, text = numbers(data="padded", double=True, count="tiny_networks:kept")
     assert parts["samples"] == 22
     assert "22 samples" in text
     assert parts["request"]["count"] == "tiny_networks:kept"
@@ -125,33 +135,31 @@ def test_what_a_mean_divides_by_can_be_named(capsys, tmp_path):
         assert one["value"] == pytest.approx(other["value"], rel=1e-3, abs=1e-6)
 
 
-def test_tensors_of_a_loss_follow_the_model(capsys, tmp_path):
-    found, _ = measured(capsys, tmp_path, "--double", "--loss", "tiny_networks:WEIGHTED")
+def test_tensors_of_a_loss_follow_the_model():
+    found, _ = numbers(double=True, loss="tiny_networks:WEIGHTED")
     assert found["dtype"] == "float64"
 
 
-def test_parts_matrices_and_policies(capsys, tmp_path):
-    head, _ = measured(capsys, tmp_path, "--parameters", "2.*", "--matrix", "gauss-newton")
+def test_parts_matrices_and_policies():
+    head, _ = numbers(parameters=("2.*",), matrix="gauss-newton")
     assert head["parameters"] == 27
     assert all(entry["value"] > -1e-5 for entry in head["eigenvalues"])
     assert head["request"]["parameters"] == ["2.*"]
-    place = tmp_path / "another network"
-    found, again = (measured(capsys, place, "--batch-norm", "batch", model="batch_norm")[0] for _ in range(2))
+    found, again = (numbers("batch_norm", batch_norm="batch")[0] for _ in range(2))
     assert found["request"]["batch_norm"] == "batch"
     assert all(found[key] == again[key] for key in ("stable_rank", "eigenvalues", "quadrature", "fit"))
 
 
 def test_the_fisher_matrix_and_its_law(capsys, tmp_path):
-    loss = ("--loss", "tiny_networks:own_cross_entropy")
-    known, text = measured(capsys, tmp_path / "known", "--double", "--matrix", "fisher")
-    law = ("--law", "tiny_networks:categories")
-    named, _ = measured(capsys, tmp_path / "named", "--double", "--matrix", "fisher", *law, *loss)
+    known, text = numbers(double=True, matrix="fisher")
+    own = "tiny_networks:own_cross_entropy"
+    named, _ = numbers(double=True, matrix="fisher", law="tiny_networks:categories", loss=own)
     assert text.startswith("Fisher matrix, ")
     assert named["request"]["law"] == "tiny_networks:categories"
     values = [[entry["value"] for entry in found["eigenvalues"]] for found in (known, named)]
     assert values[0] == pytest.approx(values[1], rel=1e-9, abs=1e-12)
     names = ("--model", "tiny_networks:mlp", "--data", "tiny_networks:pair", "--out", str(tmp_path))
-    status, _, err = run(capsys, *names, "--matrix", "fisher", *loss)
+    status, _, err = run(capsys, *names, "--matrix", "fisher", "--loss", own)
     assert (status, "own_cross_entropy does not define: give --law module:function" in err) == (2, True)
 
 
@@ -172,10 +180,10 @@ def test_blocks_by_module_are_those_of_the_dense_hessian(capsys, tmp_path):
     assert {"blocks.png", "blocks.pdf"} <= {path.name for path in tmp_path.iterdir()}
 
 
-def test_blocks_say_where_a_layer_in_two_places_counts(capsys, tmp_path):
-    found, text = measured(capsys, tmp_path, "--blocks", "--parameters", "2.*", "4.*", model="twice")
+def test_blocks_say_where_a_layer_in_two_places_counts():
+    found, text = numbers("twice", blocks=0, parameters=("2.*", "4.*"))
     assert [(block["name"], block["parameters"]) for block in found["blocks"]] == [("0", 42), ("4", 21)]
-    assert "  tied parameters, counted in one block only: 2.weight is 0.weight, 2.bias is 0.bias\n" in text
+    assert "  tied parameters, counted in one block only: 2.weight is 0.weight, 2.bias is 0.bias\n" in f"{text}\n"
 
 
 def test_blocks_without_curvature_say_so():

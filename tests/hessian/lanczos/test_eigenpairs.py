@@ -30,6 +30,7 @@ def linear(inputs, outputs, samples=60):
     return model, nn.MSELoss(), tuple(data)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("inputs", "outputs"), [(40, 10), (7, 9), (30, 2)])
 @pytest.mark.parametrize(("largest", "smallest"), [(12, 0), (0, 5), (7, 6), (1, 1)])
 def test_copies_of_a_layer_with_several_outputs_are_listed(inputs, outputs, largest, smallest):

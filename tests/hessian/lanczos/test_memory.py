@@ -208,6 +208,7 @@ def test_rows_are_read_in_tiles_as_they_are_stored(kept, inside, tile, threads, 
     assert torch.get_num_threads() == threads
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("surroundings", [torch.inference_mode, partial(torch.device, "meta"), torch.enable_grad])
 def test_rows_are_read_whatever_is_around(threads, surroundings, tmp_path, monkeypatch, set_threads):
@@ -270,7 +271,7 @@ def set_threads():
     torch.set_num_threads(before)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", SPECTRA)
 @pytest.mark.parametrize("kept", [None, torch.float32, torch.float16])
 def test_intervals_cover_with_any_precision_of_the_basis(name, kept, monkeypatch):
@@ -388,7 +389,7 @@ NETWORKS = {
 }
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.parametrize("matrix", ["hessian", "gauss-newton", "residual", "empirical-fisher"])
 @pytest.mark.parametrize("misses", [False, True], ids=["passed", "missed"])

@@ -51,7 +51,7 @@ def exact(eigenvalues):
     return float((values**2).sum() / np.abs(values).max() ** 2)
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", SPECTRA)
 @pytest.mark.parametrize("width", [0.2, 0.03])
 @pytest.mark.parametrize("matrix", [diagonal, rotated])
@@ -83,6 +83,7 @@ def near_the_axes(eigenvalues, seed=0):
     return DenseOperator(torch.from_numpy((H + H.T) / 2.0))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("width", [0.05, 0.03])
 def test_signs_replace_deflated_probes_where_eigenvectors_are_near_the_axes(width):
     """As many as the norm and the floor of the spread take, and fewer than of the same spectrum turned."""
@@ -245,7 +246,7 @@ def test_starting_vectors_that_hide_the_largest_eigenvalue_are_covered_too(width
     assert all(one.spectral_norm.high >= 1.0 + gap for one in found)
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", SPECTRA)
 @pytest.mark.parametrize("basis", [1, 2, 3, 5])
 def test_a_basis_too_small_gives_wide_intervals_and_not_wrong_ones(name, basis):

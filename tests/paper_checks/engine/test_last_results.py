@@ -14,7 +14,7 @@ from paper_checks.ledger import PAPERS, Ledger
 from paper_checks.replaying.places import check_place, replay_places
 
 ROOT = Path(__file__).resolve().parents[3]
-QUICK = "fedlrt/claim-trunc"
+QUICK = "fedloru-v2/eq-43"  # without a stored file, whose replay would start a process
 
 
 @pytest.fixture(autouse=True)

@@ -75,6 +75,7 @@ def invented(figure, value):
     )
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
 def test_what_is_stored_is_told_and_decides_nothing(claim):
     figure = claim.seen_in[0]
@@ -94,6 +95,7 @@ def test_runs_that_are_not_stored_are_no_case():
     assert (found.ok, found.cases, found.reason) == (None, 0, "large")
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
 def test_runs_that_show_it_are_told(claim):
     if not claim.measure.__qualname__.startswith("runs_of"):

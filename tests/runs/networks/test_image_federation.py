@@ -53,6 +53,7 @@ def test_settings_are_followed():
     assert made.name == "convnet on mnist"
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("more", [{}, {"held_out": 30}, {"samples": 50}, {"held_out": 20, "samples": 45}])
 @pytest.mark.parametrize("own_share", [0.0, 0.25])
 def test_files_of_a_partition_count_the_samples_of_the_data(tmp_path, more, own_share):
@@ -151,6 +152,7 @@ def test_own_data_and_network_by_name(own):
 BY_CLASS = [Dirichlet(0.2), DirichletInTurn(0.2), ByLabel()]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("partition", BY_CLASS, ids=repr)
 @pytest.mark.parametrize("kind", ["one-hot", "soft", "half"])
 def test_probabilities_are_divided_by_the_likeliest_class(own, partition, kind):

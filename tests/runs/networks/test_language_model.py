@@ -262,6 +262,7 @@ def test_a_run_from_the_command_line_to_peft(tmp_path, monkeypatch, capsys, caus
     assert float(first) == pytest.approx(float(rows[-1].split(",")[1]), rel=1e-4)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("more", [{}, {"held_out": 4, "samples": 12}, {"own_share": 0.5}])
 def test_training_samples_that_are_evaluated_are_those_of_clients(tmp_path, monkeypatch, more):
     monkeypatch.setattr(federation, "load_texts", rated(False, []))
@@ -290,6 +291,7 @@ def test_training_samples_that_are_evaluated_are_those_of_clients(tmp_path, monk
         make_plan("fedavg", "rated-sentences", {**given, "training_loss": -1}, Conduct(rounds=1))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("more", [{}, {"held_out": 4}, {"samples": 9}])
 def test_files_of_a_partition_count_the_texts_of_the_data_set(tmp_path, monkeypatch, more):
     def uneven(name, root=None, split="train"):

@@ -105,6 +105,7 @@ def logits(model, causal):
     return found[samples.attention_mask.bool()] if causal else found
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize(
     ("name", "a_at"), [("fedlora", "outputs"), *((name, "inputs") for name in ALGORITHMS if name != "fedlora")]
@@ -179,6 +180,7 @@ class OnlyFactors(NamedTuple):
     factors: AB
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize(("method", "rank"), [(Drifting, 3), (WithoutBase, 2)])
 def test_a_method_of_the_users_is_exported_with_what_it_changes(tmp_path, monkeypatch, kind, method, rank):

@@ -7,27 +7,30 @@ from fedex_lora.paper import PAPER
 
 from paper_checks.findings import write_pages
 from paper_checks.ledger import Ledger
-from paper_checks.replay import replay_in_fresh_process
 from paper_checks.run import run
 
 LEDGER = Ledger.of([PAPER])
-FILES = [file for claim in LEDGER.claims for file in PAPER.to_replay(claim.id)]
 DOCS = Path(__file__).parents[1] / "docs"
 
 
+@pytest.fixture(scope="module")
+def results():
+    """Return the results of all claims by id, each measured and replayed once."""
+    return {result.claim.id: result for result in run(LEDGER.claims, LEDGER).results}
+
+
 @pytest.mark.parametrize("claim", LEDGER.claims, ids=lambda claim: claim.label)
-def test_the_verdict_is_the_recorded_one(claim):
-    (result,) = run([claim], LEDGER).results
-    assert result.as_expected, result.decision
+def test_the_verdict_is_the_recorded_one(claim, results):
+    assert results[claim.id].as_expected, results[claim.id].decision
 
 
-def test_every_witness_and_proof_replays():
-    answers = replay_in_fresh_process(PAPER.package, FILES)
+def test_every_witness_and_proof_replays(results):
+    answers = [answer for result in results.values() for answer in result.replayed]
     assert [answer.detail for answer in answers if not answer.confirmed] == []
 
 
-def test_every_replay_can_fail():
-    answers = replay_in_fresh_process(PAPER.package, FILES)
+def test_every_replay_can_fail(results):
+    answers = [answer for result in results.values() for answer in result.replayed]
     assert [answer.cannot_fail for answer in answers if answer.cannot_fail] == []
 
 
