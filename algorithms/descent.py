@@ -142,6 +142,22 @@ class Descended(NamedTuple):
     personal: Mapping[str, Any]
 
 
+class Stepped(NamedTuple):
+    """The state of local steps, from which they are resumed.
+
+    Attributes:
+        steps: Number of steps taken.
+        trained: Trained tensors after the last step.
+        observed: Statistics after the last step.
+        optimiser: State of the optimiser.
+    """
+
+    steps: int
+    trained: list[Tensor]
+    observed: Mapping[str, Tensor]
+    optimiser: Any
+
+
 def weights(parameters: Any) -> Mapping[str, Tensor]:
     """Return the parameters, which are the weights themselves."""
     return parameters
@@ -262,6 +278,9 @@ def descend(
     Raises:
         FederationError: The steps need batches, but none were drawn.
     """
+    recorded = None if memory.steps is None else memory.steps.resume()
+    if isinstance(recorded, Descended):
+        return recorded
     split = Split(start, statistics_of(client))
     w = split.trained
     observed: Mapping[str, Tensor] = {}
@@ -271,8 +290,10 @@ def descend(
         state = settings.optimiser.start(w)
     if memory.drawn is None and settings.batch is not None:
         raise FederationError(f"no batches of {settings.batch} were drawn: pass `draw=settings.draw` to the mean")
-    steps = settings.count(memory.drawn)
-    for step in range(steps):
+    steps, done = settings.count(memory.drawn), 0
+    if recorded is not None:
+        done, w, observed, state = recorded
+    for step in range(done, steps):
         batch = None if memory.drawn is None else memory.drawn[step]
         found, new = _sum_gradients(client, split, w, observed, assemble, batch, together=True)
         observed = {**observed, **new}
@@ -296,8 +317,13 @@ def descend(
             w, state = settings.optimiser.step(w, gradients, state, rate)
             if idle:
                 w, state = _restore(idle, before, (w, state))
+        if memory.steps is not None:
+            memory.steps.record(Stepped(step + 1, w, observed, state))
     personal = {slot: state} if settings.optimiser_state == "personal" and state is not None else {}
-    return Descended(split.rebuild(w, observed), personal)
+    result = Descended(split.rebuild(w, observed), personal)
+    if memory.steps is not None:
+        memory.steps.finish(result)
+    return result
 
 
 def _restore(places: Sequence[int], before: Any, after: Any) -> Any:
