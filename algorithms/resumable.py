@@ -17,11 +17,9 @@ import torch
 from algorithms.descent import Descended, Stepped
 from algorithms.exchange import Acknowledgement, Exchange, FederationError, Reply
 from algorithms.partial_sums import Folding, Sum, part_size, sum_of
-from algorithms.sequential import Sequential, lent_tensors, reply_of
+from algorithms.sequential import lent_tensors, reply_of
 
-DATACLASSES: Mapping[str, type] = {
-    f"{kind.__module__}.{kind.__qualname__}": kind for kind in (Acknowledgement, Reply)
-}
+DATACLASSES: Mapping[str, type] = {f"{kind.__module__}.{kind.__qualname__}": kind for kind in (Acknowledgement, Reply)}
 """Dataclasses in a `RoundProgress`, by module and name."""
 
 
@@ -134,7 +132,7 @@ class Resumable:
         known = self._begin(exchange, summed=False)
         self._replies = [] if known is None else list(known.replies)
         yield from list(self._replies)
-        for number, reply in self._work(exchange, len(self._replies)):
+        for _, reply in self._work(exchange, len(self._replies)):
             with self._adding():
                 self._replies.append(reply)
             yield reply

@@ -1,6 +1,8 @@
-"""Learning-rate schedules: maps from the number of a round, or of a step, to a rate.
+r"""Learning-rate schedules: maps from the number of a round, or of a step, to a rate.
 
-They are the closed forms of `StepLR`, `CosineAnnealingLR` and `CosineAnnealingWarmRestarts` of `torch.optim`.
+They are the closed forms of `StepLR`, `CosineAnnealingLR` and `CosineAnnealingWarmRestarts` of `torch.optim`, and of
+the schedules with warm-up of transformers. A warm-up of W rounds or steps has the rates $\eta(t + 1)/(W + 1)$, and the
+schedule follows it. The rates of transformers begin one step earlier, with 0, at which a round would be lost.
 """
 
 from __future__ import annotations
@@ -100,6 +102,7 @@ class Cosine:
         minimum: Rate m at the end of a period; at most the initial rate.
         restart: Restart after each period; otherwise the rate rises again along the cosine.
         per: Unit of the index, `round` or `step`.
+        warmup: Rounds or steps in which the rate first rises to $\eta$; default: none.
 
     Raises:
         FederationError: A value is out of its range.
@@ -115,17 +118,90 @@ class Cosine:
     minimum: float = 0.0
     restart: bool = True
     per: str = "round"
+    warmup: int | None = None
 
     def __post_init__(self) -> None:
-        _check(self.rate, self.per)
-        require_whole(1, period=self.period)
-        if not 0.0 <= self.minimum <= self.rate:
-            raise FederationError(f"the minimum must be between 0 and the rate, {self.rate}, got {self.minimum}")
+        _check_decay(self)
 
     def __call__(self, index: int) -> float:
         """Return the rate of a round or step, counted from 0."""
+        if self.warmup is not None and index < self.warmup:
+            return WarmUp(self.rate, self.warmup)(index)
+        index -= self.warmup or 0
         passed = index % self.period if self.restart else index
         return self.minimum + (self.rate - self.minimum) * (1.0 + math.cos(math.pi * passed / self.period)) / 2.0
+
+
+@dataclass(frozen=True)
+class Linear:
+    r"""A rate that decreases linearly to a minimum, $m + (\eta - m)\max(0, 1 - t/T)$, and stays there.
+
+    Attributes:
+        rate: The first rate, $\eta$.
+        period: Rounds or steps T of the decrease.
+        minimum: The last rate m; at most the initial rate.
+        per: Unit of the index, `round` or `step`.
+        warmup: Rounds or steps in which the rate first rises to $\eta$; default: none.
+
+    Raises:
+        FederationError: A value is out of its range.
+
+    >>> [round(Linear(1.0, period=2, warmup=1)(t), 3) for t in range(5)]
+    [0.5, 1.0, 0.5, 0.0, 0.0]
+    """
+
+    rate: float
+    period: int
+    minimum: float = 0.0
+    per: str = "round"
+    warmup: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_decay(self)
+
+    def __call__(self, index: int) -> float:
+        """Return the rate of a round or step, counted from 0."""
+        if self.warmup is not None and index < self.warmup:
+            return WarmUp(self.rate, self.warmup)(index)
+        passed = index - (self.warmup or 0)
+        return self.minimum + (self.rate - self.minimum) * max(0.0, 1.0 - passed / self.period)
+
+
+@dataclass(frozen=True)
+class WarmUp:
+    r"""A rate that rises linearly, $\eta\min(1, (t + 1)/(W + 1))$, and is then constant.
+
+    Attributes:
+        rate: The last rate, $\eta$.
+        warmup: Rounds or steps W below that rate.
+        per: Unit of the index, `round` or `step`.
+
+    Raises:
+        FederationError: A value is out of its range.
+
+    >>> [round(WarmUp(1.0, warmup=3)(t), 3) for t in range(5)]
+    [0.25, 0.5, 0.75, 1.0, 1.0]
+    """
+
+    rate: float
+    warmup: int
+    per: str = "round"
+
+    def __post_init__(self) -> None:
+        _check(self.rate, self.per)
+        require_whole(1, warmup=self.warmup)
+
+    def __call__(self, index: int) -> float:
+        """Return the rate of a round or step, counted from 0."""
+        return self.rate * min(1.0, (index + 1) / (self.warmup + 1))
+
+
+def _check_decay(schedule: Cosine | Linear) -> None:
+    rate, minimum, warmup = schedule.rate, schedule.minimum, schedule.warmup
+    _check(rate, schedule.per)
+    require_whole(1, period=schedule.period, warmup=1 if warmup is None else warmup)
+    if not 0.0 <= minimum <= rate:
+        raise FederationError(f"the minimum must be between 0 and the rate, {rate}, got {minimum}")
 
 
 def _check(rate: float, per: str) -> None:

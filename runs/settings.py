@@ -103,7 +103,10 @@ class RunSettings:
 
 MEASURED = ("alignment", "training_loss")
 """Settings that measure more and change nothing else: a part of what a run is only where they are asked for."""
-UNASKED = ("a_at", "precision", "personal_a_at", "personal_precision", "template", "metrics")
+UNASKED = (
+    *(f"{owner}{name}" for owner in ("", "personal_") for name in ("a_at", "precision", "b_rate", "schedule_warmup")),
+    *("template", "metrics"),
+)
 """Options that came later, of value None where nobody asks for them; they are a part of what a run is only then."""
 PLACE = ("executor", "device")
 """Where a run is computed: another place changes the last digits."""
@@ -131,9 +134,9 @@ class Conduct:
         gpus_per_worker: GPUs per Ray actor, needed if the device is a GPU; with 0.25, four actors share one.
         save_every: Minimum time in seconds between checkpoints; it increases if writing them takes more than a
             twentieth of the run.
-        save_in_round: Minimum time in seconds between checkpoints within a round, after which a run resumes in the middle
-            of the round, even of a client's local steps; with one worker and executor sequential only. The time
-            increases as for `save_every`.
+        save_in_round: Minimum time in seconds between checkpoints within a round, from which a run resumes in the
+            middle of the round, even between a client's local steps; only one worker of the executor `sequential`
+            writes them. It increases as `save_every` does.
         keep_every: Keep a checkpoint every so many rounds, for `rankproof spectrum --checkpoints`; default: keep only
             the last two.
         tensorboard: Also write the metrics for TensorBoard.
