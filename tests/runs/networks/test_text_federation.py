@@ -128,7 +128,7 @@ def test_further_metrics_are_columns_where_they_are_asked_for(tmp_path, models):
     causal = make_plan(
         "fedavg", str(write(tmp_path / "a.jsonl", asked())), {"model": f"hf:{models / 'llama'}", "metrics": "f1"}
     )
-    with pytest.raises(FederationError, match="the metrics are those of a classification"):
+    with pytest.raises(FederationError, match="no metric 'f1' of answers; metrics takes exact_match, choice"):
         parts_of(causal)
 
 
