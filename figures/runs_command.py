@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from math import hypot, isfinite, sqrt
+from math import hypot, inf, isfinite, isnan, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ ACTIONS = {
     "show": (),
     "compare": ("metric", "round", "against"),
     "plot": ("metric", "out"),
-    "export": ("out", "root", "trust"),
+    "export": ("out", "root", "trust", "round"),
 }
 """The actions, with the options that each takes."""
 
@@ -63,7 +63,8 @@ def declare(commands: Any) -> None:
         "--round",
         type=at_least(0),
         metavar="N",
-        help="round after which to compare; default: the last that all runs have evaluated",
+        help="round after which to compare (default: the last that all runs have evaluated) or whose adapter to export "
+        "(default: the last checkpoint; --keep-every 1 of train keeps all)",
     )
     runs.add_argument(
         "--against",
@@ -99,7 +100,8 @@ def _runs(options: argparse.Namespace) -> int:
         from runs.networks.peft_export import export
 
         out = Path(options.out or f"{options.folder}/adapter")
-        print(f"the adapter after round {export(Path(options.folder), out, options.root, bool(options.trust))}\n{out}")
+        number = export(Path(options.folder), out, options.root, bool(options.trust), options.round)
+        print(f"the adapter after round {number}\n{out}")
         return 0
     found = find_runs(Path(options.folder))
     edited = [describe_edit(run) for run in found if run.edited]
@@ -190,10 +192,13 @@ def describe_run(run: FoundRun) -> list[str]:
                     "metric": name,
                     "first": _number(run.curve(name)[0][name]),
                     "last": _number(value),
+                    "best": _number(best[name]),
+                    "in round": str(best["round"]),
                     "curve": _curve([float(row[name]) for row in run.curve(name)]),
                 }
                 for name, value in run.last.items()
                 if name not in ("round", "bytes_down", "bytes_up")
+                for best in (_best(run, name),)
             ]
         ),
         align_rows(
@@ -205,6 +210,17 @@ def describe_run(run: FoundRun) -> list[str]:
     ]
     lines = [line for section in sections if section for line in ["", *section]]
     return lines[1:]
+
+
+def _best(run: FoundRun, metric: str) -> Mapping[str, Any]:
+    """Return the row of the first round with the best value of a metric: losses and perplexities are to be small."""
+    sign = 1.0 if metric.endswith(("loss", "perplexity")) else -1.0
+
+    def badness(row: Mapping[str, Any]) -> float:
+        value = sign * float(row[metric])
+        return inf if isnan(value) else value
+
+    return min(run.curve(metric), key=badness)
 
 
 def _in_a_line(text: str) -> str:

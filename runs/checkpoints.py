@@ -207,15 +207,23 @@ class Checkpoints:
         """Whether there is any checkpoint, complete or not."""
         return bool(self._indices())
 
-    def load(self) -> tuple[Checkpoint, list[str]]:
-        """Load the last complete checkpoint, and say what is wrong with the later ones.
+    def load(self, number: int | None = None) -> tuple[Checkpoint, list[str]]:
+        """Load a complete checkpoint, and say what is wrong with the later ones.
+
+        Args:
+            number: Round of the checkpoint; default: the last complete one.
 
         Raises:
-            RunError: None is whole.
+            RunError: None is whole, or there is none of this round.
             OSError: One cannot be read.
         """
         wrong: list[str] = []
+        if number is not None and number not in map(_number, self._indices()):
+            kept = ", ".join(str(_number(path)) for path in self._indices())
+            raise RunError(f"{self.folder} has no checkpoint of round {number}, but of {kept or 'none'}")
         for path in reversed(self._indices()):
+            if number is not None and number != _number(path):
+                continue
             try:
                 return self._read(path), wrong
             except RunError as error:

@@ -1,14 +1,13 @@
 """Runs that are killed within a round resume in the middle of it, and end with the same bytes."""
 
 import os
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import pytest
 import torch
+from limited_steps import Limited, limited
 
 import runs.folder
-from algorithms.descent import Descent
-from algorithms.schedules import Constant
 from runs.catalogue import ALGORITHMS, options_of
 from runs.folder import CHECKPOINTS, LEDGER, METRICS, train
 from runs.plan import make_plan, parts_of
@@ -27,30 +26,6 @@ OTHERS = {
     "central": {"batch": None},
 }
 CONDUCT = Conduct(rounds=ROUNDS, save_every=0.0)
-
-
-class Limited(Constant):
-    """A rate that ends the process, or raises an interrupt, when it is asked for a number of times."""
-
-    left, kill = 0, False
-
-    def __call__(self, index):
-        Limited.left -= 1
-        if not Limited.left:
-            if Limited.kill:
-                os._exit(7)
-            raise KeyboardInterrupt
-        return self.rate
-
-
-def limited(parts):
-    """The parts with rates that count their calls."""
-    changed = {
-        entry.name: replace(local, learning_rate=Limited(local.learning_rate))
-        for entry in fields(parts.algorithm)
-        if isinstance(local := getattr(parts.algorithm, entry.name), Descent)
-    }
-    return replace(parts, algorithm=replace(parts.algorithm, **changed))
 
 
 def interrupted(plan, folder, after):

@@ -59,7 +59,7 @@ def test_factors_are_trained_through_rounded_layers(kind):
     local = Descent(steps=4, learning_rate=0.05, optimiser=AdamW())
     algorithm = FedLoRA(local, Adapter(2, layers=layers, a_at="inputs"))
     first, *_, last = rounds(algorithm, problem, rounds=4)
-    assert last.metrics["loss"] < first.metrics["loss"] - 0.02
+    assert last.metrics["loss"] < first.metrics["loss"] - 1e-3
     assert {value.dtype for value in last.state.algorithm.factors.B.values()} == {torch.float32}
     after = model.state_dict()
     assert all(torch.equal(after[name], value) for name, value in before.items() if type(value) is torch.Tensor)
