@@ -37,8 +37,15 @@ class RecordedSum(NamedTuple):
         return RecordedSum(value.unrounded, tuple(str(kind).removeprefix("torch.") for _, kind in value.form.leaves))
 
     def restore(self) -> Sum:
-        """Return the sum."""
-        return sum_of(self.message, [getattr(torch, kind) for kind in self.kinds])
+        """Return the sum.
+
+        Raises:
+            ValueError, AttributeError, TypeError: It is not what `of` gives.
+        """
+        kinds = [getattr(torch, kind) for kind in self.kinds]
+        if not all(isinstance(kind, torch.dtype) for kind in kinds):
+            raise ValueError(f"unknown types of uploads, {self.kinds}")
+        return sum_of(self.message, kinds)
 
 
 class RecordedExchange(NamedTuple):
@@ -73,6 +80,27 @@ class RoundProgress(NamedTuple):
     exchanges: list[RecordedExchange]
     descents: list[Descended]
     stepped: Stepped | None
+
+    def check(self) -> None:
+        """Check that a stored progress has the parts of one.
+
+        Raises:
+            ValueError, AttributeError, TypeError: It has not.
+        """
+        for exchange in self.exchanges:
+            for part in (exchange.total, exchange.partial):
+                if part is not None:
+                    part.restore()
+            parts = (
+                *((one, Acknowledgement) for one in exchange.acknowledgements),
+                *((one, Reply) for one in exchange.replies),
+            )
+            if not all(isinstance(one, kind) for one, kind in parts):
+                raise ValueError("an exchange without its replies")
+        steps = () if self.stepped is None else (self.stepped,)
+        right = all(isinstance(one, Descended) for one in self.descents) and type(self.round) is int
+        if not right or not all(isinstance(one, Stepped) and type(one.steps) is int for one in steps):
+            raise ValueError("a client without its steps")
 
     @property
     def clients(self) -> int:
@@ -109,19 +137,19 @@ class Resumable:
         self._exchanges: list[RecordedExchange] = []
         self._folding: Folding | None = None
         self._replies: list[Reply] | None = None
-        self._descents: list[Descended] = []
-        self._stepped: Stepped | None = None
+        self._client: tuple[list[Descended], Stepped | None] = [], None  # one value, because interrupts come any time
         self._next_descent = 0
-        self._consistent = True
+        self._changing = False
 
     @property
     def progress(self) -> RoundProgress | None:
-        """The progress of the current round; None before its first step, and while a reply is being added."""
+        """The progress of the current round; None before its first step, and while it changes or is repeated."""
+        if self._changing or not self._round:
+            return None
         current = [] if self._replies is None and self._folding is None else [self._current()]
         exchanges = [*self._exchanges, *current]
-        if not self._consistent or not self._round or not exchanges:
-            return None
-        return RoundProgress(self._round, exchanges, list(self._descents), self._stepped)
+        repeated = 0 if self._before is None else len(self._before.exchanges)
+        return RoundProgress(self._round, exchanges, *self._client) if len(exchanges) >= max(1, repeated) else None
 
     def replies(self, exchange: Exchange) -> Iterator[Reply]:
         """Yield one reply for each client of the cohort, in order.
@@ -129,27 +157,30 @@ class Resumable:
         Raises:
             FederationError: As in `Sequential.replies`; or the recorded round was another.
         """
-        known = self._begin(exchange, summed=False)
-        self._replies = [] if known is None else list(known.replies)
-        yield from list(self._replies)
-        for _, reply in self._work(exchange, len(self._replies)):
-            with self._adding():
-                self._replies.append(reply)
+        with self._change():
+            known = self._begin(exchange, summed=False)
+            self._replies = replies = [] if known is None else list(known.replies)
+        yield from list(replies)
+        for _, reply in self._work(exchange, len(replies)):
+            with self._change():
+                replies.append(reply)
+                self._client = [], None
             yield reply
         self._end()
 
     def sum(self, exchange: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
         """Return the sum of share times upload, added up as replies arrive, and the acknowledgements."""
-        known = self._begin(exchange, summed=True)
-        self._folding = folding = Folding(exchange, part_size(len(exchange.cohort)))
-        if known is not None:
-            folding.total, folding.partial = (
-                None if part is None else part.restore() for part in (known.total, known.partial)
-            )
-            folding.acknowledgements = list(known.acknowledgements)
+        with self._change():
+            known = self._begin(exchange, summed=True)
+            self._folding = folding = Folding(exchange, part_size(len(exchange.cohort)))
+            if known is not None:
+                parts = (known.total, known.partial)
+                folding.total, folding.partial = (None if part is None else part.restore() for part in parts)
+                folding.acknowledgements = list(known.acknowledgements)
         for number, reply in self._work(exchange, len(folding.acknowledgements)):
-            with self._adding():
+            with self._change():  # sums are formed in place
                 folding.add(number, shares[len(folding.acknowledgements)], reply)
+                self._client = [], None
         self._end()
         assert folding.total is not None
         return folding.total.message(), folding.acknowledgements
@@ -159,19 +190,18 @@ class Resumable:
 
     def resume(self) -> Descended | Stepped | None:
         """Return what is recorded of the next descent of the client at work."""
+        descents, stepped = self._client
         self._next_descent += 1
-        if self._next_descent <= len(self._descents):
-            return self._descents[self._next_descent - 1]
-        return self._stepped
+        return descents[self._next_descent - 1] if self._next_descent <= len(descents) else stepped
 
     def record(self, state: Stepped) -> None:
         """Record the state after a step."""
-        self._stepped = state
+        self._client = self._client[0], state
         self.recorded()
 
     def finish(self, result: Descended) -> None:
         """Record the result of a descent."""
-        self._descents, self._stepped = [*self._descents, result], None
+        self._client = [*self._client[0], result], None
 
     def _begin(self, exchange: Exchange, summed: bool) -> RecordedExchange | None:
         """Take what is recorded of an exchange, in a new round after discarding the record of the last one."""
@@ -181,16 +211,16 @@ class Resumable:
                 self._before = None
         self._folding = self._replies = None
         known = None if self._before is None else self._before.exchanges[exchange.number - 1 : exchange.number]
+        self._client = [], None
         if not known or self._before is None:
-            self._descents, self._stepped = [], None
             return None
         if known[0].summed is not summed:
             raise FederationError(
                 f"round {exchange.round}: exchange {exchange.number} was another when the round was interrupted; "
                 "resume it with the code that began it"
             )
-        last = exchange.number == len(self._before.exchanges)
-        self._descents, self._stepped = (self._before.descents, self._before.stepped) if last else ([], None)
+        if exchange.number == len(self._before.exchanges):
+            self._client = self._before.descents, self._before.stepped
         return known[0]
 
     def _work(self, exchange: Exchange, done: int) -> Iterator[tuple[int, Reply]]:
@@ -202,17 +232,17 @@ class Resumable:
             self.recorded()
 
     @contextmanager
-    def _adding(self) -> Iterator[None]:
-        """Mark the record as inconsistent while a reply is added, because sums are formed in place."""
-        self._consistent = False
+    def _change(self) -> Iterator[None]:
+        """Mark the record as changing; an error or an interrupt within leaves it so."""
+        self._changing = True
         yield
-        self._descents, self._stepped = [], None
-        self._consistent = True
+        self._changing = False
 
     def _end(self) -> None:
         """Add the exchange to the complete ones."""
-        self._exchanges.append(self._current())
-        self._folding = self._replies = None
+        with self._change():
+            self._exchanges.append(self._current())
+            self._folding = self._replies = None
         self.recorded()
 
     def _current(self) -> RecordedExchange:

@@ -176,6 +176,7 @@ class Checkpoints:
             progress = from_plain(content["progress"], taken.get, {**self._kinds, **DATACLASSES})
             if not isinstance(progress, RoundProgress) or progress.round != number:
                 raise ValueError("the progress of another round")
+            progress.check()
             return progress, float(content["seconds"])
         except _DAMAGE as error:
             if isinstance(error, RunError):

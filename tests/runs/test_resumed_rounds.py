@@ -1,5 +1,6 @@
 """Runs that are killed within a round resume in the middle of it, and end with the same bytes."""
 
+import json
 import os
 from dataclasses import replace
 
@@ -8,6 +9,8 @@ import torch
 from limited_steps import Limited, limited
 
 import runs.folder
+from algorithms.fedavg import FedAvg
+from algorithms.federation import Reply
 from runs.catalogue import ALGORITHMS, options_of
 from runs.folder import CHECKPOINTS, LEDGER, METRICS, train
 from runs.plan import make_plan, parts_of
@@ -26,6 +29,18 @@ OTHERS = {
     "central": {"batch": None},
 }
 CONDUCT = Conduct(rounds=ROUNDS, save_every=0.0)
+
+
+class Unstorable(FedAvg):
+    """Its clients keep an object for the round."""
+
+    def round(self, fed, cohort, w):
+        fed.gather(keep_an_object, to=cohort)
+        return super().round(fed, cohort, w)
+
+
+def keep_an_object(client, memory):
+    return Reply(keep={"object": object()})
 
 
 def interrupted(plan, folder, after):
@@ -99,3 +114,29 @@ def test_a_run_that_is_killed_within_a_round_ends_with_the_same_bytes(algorithm,
     assert list((tmp_path / "killed" / CHECKPOINTS).glob("within-*"))
     assert killed(plan, tmp_path / "killed", 0)
     assert content(tmp_path / "killed") == expected
+
+
+def test_progress_that_was_damaged_is_named_and_the_run_resumes_from_the_last_round(tmp_path):
+    plan = plan_of("rolora")
+    expected = whole_run(plan, tmp_path / "whole")
+    assert not interrupted(plan, tmp_path / "again", 20)  # in the second half of the first round
+    (index,) = (tmp_path / "again" / CHECKPOINTS).glob("within-*.json")
+    assert json.loads(index.read_text())["content"]["round"] == 1
+    (tensors,) = (tmp_path / "again" / CHECKPOINTS).glob("within-*.safetensors")
+    tensors.write_bytes(tensors.read_bytes()[:-1])
+    Limited.left, lines = 0, []
+    train(plan, tmp_path / "again", say=lines.append, parts=limited(parts_of(plan)))
+    assert lines == [f"{tensors} is damaged; resuming from round 0"]
+    assert content(tmp_path / "again") == expected
+
+
+def test_what_cannot_be_stored_within_a_round_is_named_and_the_run_goes_on(tmp_path):
+    plan = plan_of("fedavg")
+    parts = limited(parts_of(plan))
+    parts = replace(parts, algorithm=Unstorable(parts.algorithm.local))
+    Limited.left, Limited.kill, lines = 4, False, []
+    with pytest.raises(KeyboardInterrupt):
+        train(plan, tmp_path / "run", say=lines.append, parts=parts)
+    assert len(lines) == 1
+    assert lines[0].startswith("within rounds no checkpoint is written, because a state holds a ")
+    assert not list((tmp_path / "run" / CHECKPOINTS).glob("within-*"))
