@@ -49,7 +49,7 @@ class RecordedSum(NamedTuple):
 
 
 class RecordedExchange(NamedTuple):
-    """What is known of an exchange: either the sum of the uploads so far, or all replies so far.
+    """The record of an exchange: either the sum of the uploads so far, or all replies so far.
 
     Attributes:
         summed: Whether the uploads are summed.

@@ -7,22 +7,21 @@ answer. A choice is the answer of the largest log-likelihood after the prompt, t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from algorithms.federation import FederationError
+from algorithms.layers import Factorable
 from algorithms.weights import Weight
 from runs.networks.network_function import Labelled
 from workloads.code_names import names_code
 from workloads.text_metrics import exact_match
 from workloads.tokens import NO_LOSS
-
-if TYPE_CHECKING:
-    from runs.networks.language_network import LanguageNetwork
 
 Metric = Callable[[Sequence[str], Sequence[str]], float]
 """A number from generated answers and the expected ones."""
@@ -33,6 +32,23 @@ CHOICE = "choice"
 CHOICES = 64
 """Largest number of different answers to choose among."""
 _PADDING = -1
+
+
+class CausalNetwork(Protocol):
+    """A causal model as a function of its weights, such as `runs.networks.language_network.LanguageNetwork`."""
+
+    @property
+    def testing(self) -> Factorable:
+        """The model without drop-out."""
+        ...
+
+    def logits(self, module: Factorable, w: Mapping[str, Weight], x: Tensor, places: Tensor | None = None) -> Tensor:
+        """Return the logits of tokens at some places."""
+        ...
+
+    def substituted(self, w: Mapping[str, Weight]) -> AbstractContextManager[nn.Module]:
+        """Return the model at some weights, for calls within the context."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +66,7 @@ class Answers:
     choice: bool = False
 
     @torch.no_grad()
-    def test(self, network: LanguageNetwork, w: Mapping[str, Weight], data: Labelled) -> dict[str, float]:
+    def test(self, network: CausalNetwork, w: Mapping[str, Weight], data: Labelled) -> dict[str, float]:
         """Return the metrics of a model on a split.
 
         Raises:
@@ -68,7 +84,7 @@ class Answers:
         return found
 
     def _generate(
-        self, network: LanguageNetwork, w: Mapping[str, Weight], pairs: Sequence[tuple[Tensor, Tensor]]
+        self, network: CausalNetwork, w: Mapping[str, Weight], pairs: Sequence[tuple[Tensor, Tensor]]
     ) -> list[str]:
         """Return the model's answers; prompts of one length are continued together, so that none is padded."""
         most = max(len(answer) for _, answer in pairs)
@@ -122,7 +138,7 @@ def _divide(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     return x[: int(places[0])], x[places]
 
 
-def _choice(network: LanguageNetwork, w: Mapping[str, Weight], pairs: Sequence[tuple[Tensor, Tensor]]) -> float:
+def _choice(network: CausalNetwork, w: Mapping[str, Weight], pairs: Sequence[tuple[Tensor, Tensor]]) -> float:
     """Return the share of prompts whose own answer is the likeliest of those that occur."""
     answers = [*dict.fromkeys(tuple(answer.tolist()) for _, answer in pairs)]
     if len(answers) > CHOICES:
