@@ -93,16 +93,49 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Cosine:
+class _Decay:
+    r"""A rate that decreases to a minimum after a warm-up.
+
+    Attributes:
+        rate: The first rate after the warm-up, $\eta$.
+        period: Rounds or steps T of the decrease.
+        minimum: The last rate m; at most the first one.
+        per: Unit of the index, `round` or `step`.
+        warmup: Rounds or steps in which the rate first rises to $\eta$; default: none.
+
+    Raises:
+        FederationError: A value is out of its range.
+    """
+
+    rate: float
+    period: int
+    minimum: float = 0.0
+    per: str = "round"
+    warmup: int | None = None
+
+    def __post_init__(self) -> None:
+        _check(self.rate, self.per)
+        require_whole(1, period=self.period, warmup=1 if self.warmup is None else self.warmup)
+        if not 0.0 <= self.minimum <= self.rate:
+            raise FederationError(f"the minimum must be between 0 and the rate, {self.rate}, got {self.minimum}")
+
+    def __call__(self, index: int) -> float:
+        """Return the rate of a round or step, counted from 0."""
+        if self.warmup is not None and index < self.warmup:
+            return WarmUp(self.rate, self.warmup)(index)
+        return self.minimum + (self.rate - self.minimum) * self._share(index - (self.warmup or 0))
+
+    def _share(self, passed: int) -> float:
+        """Return the part of the way above the minimum that is left after some rounds or steps."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Cosine(_Decay):
     r"""A rate that decreases to a minimum along half a cosine, $m + (\eta - m)(1 + \cos(\pi t/T))/2$.
 
     Attributes:
-        rate: The first rate, $\eta$.
-        period: Period T of the cosine, in rounds or steps.
-        minimum: Rate m at the end of a period; at most the initial rate.
         restart: Restart after each period; otherwise the rate rises again along the cosine.
-        per: Unit of the index, `round` or `step`.
-        warmup: Rounds or steps in which the rate first rises to $\eta$; default: none.
 
     Raises:
         FederationError: A value is out of its range.
@@ -113,58 +146,23 @@ class Cosine:
     [1.0, 0.5, 0.0, 0.5, 1.0]
     """
 
-    rate: float
-    period: int
-    minimum: float = 0.0
     restart: bool = True
-    per: str = "round"
-    warmup: int | None = None
 
-    def __post_init__(self) -> None:
-        _check_decay(self)
-
-    def __call__(self, index: int) -> float:
-        """Return the rate of a round or step, counted from 0."""
-        if self.warmup is not None and index < self.warmup:
-            return WarmUp(self.rate, self.warmup)(index)
-        index -= self.warmup or 0
-        passed = index % self.period if self.restart else index
-        return self.minimum + (self.rate - self.minimum) * (1.0 + math.cos(math.pi * passed / self.period)) / 2.0
+    def _share(self, passed: int) -> float:
+        passed = passed % self.period if self.restart else passed
+        return (1.0 + math.cos(math.pi * passed / self.period)) / 2.0
 
 
 @dataclass(frozen=True)
-class Linear:
+class Linear(_Decay):
     r"""A rate that decreases linearly to a minimum, $m + (\eta - m)\max(0, 1 - t/T)$, and stays there.
-
-    Attributes:
-        rate: The first rate, $\eta$.
-        period: Rounds or steps T of the decrease.
-        minimum: The last rate m; at most the initial rate.
-        per: Unit of the index, `round` or `step`.
-        warmup: Rounds or steps in which the rate first rises to $\eta$; default: none.
-
-    Raises:
-        FederationError: A value is out of its range.
 
     >>> [round(Linear(1.0, period=2, warmup=1)(t), 3) for t in range(5)]
     [0.5, 1.0, 0.5, 0.0, 0.0]
     """
 
-    rate: float
-    period: int
-    minimum: float = 0.0
-    per: str = "round"
-    warmup: int | None = None
-
-    def __post_init__(self) -> None:
-        _check_decay(self)
-
-    def __call__(self, index: int) -> float:
-        """Return the rate of a round or step, counted from 0."""
-        if self.warmup is not None and index < self.warmup:
-            return WarmUp(self.rate, self.warmup)(index)
-        passed = index - (self.warmup or 0)
-        return self.minimum + (self.rate - self.minimum) * max(0.0, 1.0 - passed / self.period)
+    def _share(self, passed: int) -> float:
+        return max(0.0, 1.0 - passed / self.period)
 
 
 @dataclass(frozen=True)
@@ -194,14 +192,6 @@ class WarmUp:
     def __call__(self, index: int) -> float:
         """Return the rate of a round or step, counted from 0."""
         return self.rate * min(1.0, (index + 1) / (self.warmup + 1))
-
-
-def _check_decay(schedule: Cosine | Linear) -> None:
-    rate, minimum, warmup = schedule.rate, schedule.minimum, schedule.warmup
-    _check(rate, schedule.per)
-    require_whole(1, period=schedule.period, warmup=1 if warmup is None else warmup)
-    if not 0.0 <= minimum <= rate:
-        raise FederationError(f"the minimum must be between 0 and the rate, {rate}, got {minimum}")
 
 
 def _check(rate: float, per: str) -> None:

@@ -17,13 +17,11 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 import argparse
 import json
-import platform
 import resource
 import subprocess
 import tempfile
 import time
 import warnings
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +38,7 @@ from algorithms.rounds import one_round
 from runs.language_problem import language_problem
 from runs.networks.language_model import Place, Task, head_of, locate, model_of
 from runs.networks.quantised import quantise
+from runs.versions import versions
 from workloads.tokens import NO_LOSS, TokenSet
 
 OUT = Path(__file__).with_suffix(".json")
@@ -120,12 +119,7 @@ def main() -> None:
                 made = subprocess.run(command, capture_output=True, text=True, check=True)
                 found[name][way] = json.loads(made.stdout.splitlines()[-1])
                 print(name, way, found[name][way], flush=True)
-        found["environment"] = {
-            "python": platform.python_version(),
-            "machine": platform.processor() or platform.machine(),
-            **{library: metadata.version(library) for library in ("torch", "transformers")},
-            "threads": 1,
-        }
+        found["environment"] = {**versions(), "threads": 1}
         OUT.write_text(json.dumps(found, indent=1) + "\n")
 
 
