@@ -82,7 +82,6 @@ class Adapter:
                 f"a_at must be 'outputs' or 'inputs' and precision 'weights' or 'float32', got {self.a_at!r} and "
                 f"{self.precision!r}"
             )
-
         if self.b_rate is not None and not 0.0 < self.b_rate < float("inf"):
             raise FederationError(f"b_rate must be positive and finite, got {self.b_rate}")
 
@@ -90,10 +89,8 @@ class Adapter:
         """Return what the learning rate of each trained tensor is multiplied by; None: all by 1."""
         if self.b_rate is None:
             return None
-        A, B, rest = factors
-        return AB(
-            *(Tree(dict.fromkeys(part, multiple)) for part, multiple in ((A, 1.0), (B, self.b_rate), (rest, 1.0)))
-        )
+        multiples: tuple[Any, ...] = (1.0, self.b_rate, 1.0)
+        return AB(*(Tree(dict.fromkeys(part, one)) for part, one in zip(factors, multiples, strict=True)))
 
     def factors(self, w: Mapping[str, Tensor], turn: int = 0) -> AB:
         """Return initial factors, which depend only on the seed and `turn`, and the rest of the weights if trained.
