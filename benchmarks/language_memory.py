@@ -19,7 +19,6 @@ import argparse
 import json
 import resource
 import subprocess
-import tempfile
 import time
 import warnings
 from pathlib import Path
@@ -36,7 +35,7 @@ from algorithms.kernels import layer_names
 from algorithms.optimisers import AdamW
 from algorithms.rounds import one_round
 from runs.language_problem import language_problem
-from runs.networks.language_model import Place, Task, head_of, locate, model_of
+from runs.networks.language_model import Task, head_of, locate, model_of
 from runs.networks.quantised import quantise
 from runs.versions import versions
 from workloads.tokens import NO_LOSS, TokenSet
@@ -68,12 +67,12 @@ def texts(task: Task, count: int, length: int) -> TokenSet:
     return TokenSet("random", "train", ids, torch.ones_like(ids), labels, names, origins, ("one",), np.arange(count))
 
 
-def measure(name: str, folder: str, way: str) -> dict[str, float]:
-    """Return the megabytes before the first step and at most, and the seconds of a step."""
+def measure(name: str, way: str) -> dict[str, float]:
+    """Return the megabytes before the first step and at most, the seconds of a step, and the number of parameters."""
     task, layers, batch, length = MODELS[name]
     named = dict(WAYS[way])
     dtype, quantised = named.pop("dtype", "float32"), named.pop("quantised", False)
-    model = model_of(Place(Path(folder)), task, 2, dtype=dtype, dropout=0.0)
+    model = model_of(locate(f"hf:{name}"), task, 2, dtype=dtype, dropout=0.0)
     if quantised:
         kept = layer_names([(of, parameter.shape) for of, parameter in model.named_parameters()], layers)
         quantise(model, {*kept, *(head_of(model, None) if task == "classification" else ())})
@@ -88,8 +87,10 @@ def measure(name: str, folder: str, way: str) -> dict[str, float]:
         begun = time.process_time()
         state = one_round(algorithm.round, fed, state)
         seconds.append(time.process_time() - begun)
+    count = sum(parameter.numel() for parameter in model.parameters())
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return {"megabytes_before": round(before / 1024), "megabytes": round(most / 1024), "seconds": min(seconds[1:])}
+    sizes = {"megabytes_before": round(before / 1024), "megabytes": round(most / 1024)}
+    return {"parameters": count, **sizes, "seconds": min(seconds[1:])}
 
 
 def main() -> None:
@@ -97,7 +98,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=tuple(MODELS))
     parser.add_argument("--ways", nargs="+", choices=tuple(WAYS), default=tuple(WAYS))
-    parser.add_argument("--child", nargs=3)
+    parser.add_argument("--child", nargs=2)
     options = parser.parse_args()
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
@@ -106,19 +107,13 @@ def main() -> None:
         return
     found = json.loads(OUT.read_text()) if OUT.exists() else {}
     for name in (options.only,) if options.only else MODELS:
-        task, _, batch, length = MODELS[name]
-        with tempfile.TemporaryDirectory() as folder:
-            model = model_of(locate(f"hf:{name}"), task, 2)  # a GGUF takes half a minute to read
-            model.save_pretrained(folder)
-            count = sum(parameter.numel() for parameter in model.parameters())
-            sizes = {"parameters": count, "texts": batch, "tokens": length, "load": os.getloadavg()[0]}
-            found[name] = {**found.get(name, {}), **sizes}
-            del model
-            for way in options.ways:
-                command = [sys.executable, __file__, "--child", name, folder, way]
-                made = subprocess.run(command, capture_output=True, text=True, check=True)
-                found[name][way] = json.loads(made.stdout.splitlines()[-1])
-                print(name, way, found[name][way], flush=True)
+        _, _, batch, length = MODELS[name]
+        found[name] = {**found.get(name, {}), "texts": batch, "tokens": length, "load": os.getloadavg()[0]}
+        for way in options.ways:
+            command = [sys.executable, __file__, "--child", name, way]
+            made = subprocess.run(command, capture_output=True, text=True, check=True)
+            found[name][way] = json.loads(made.stdout.splitlines()[-1])
+            print(name, way, found[name][way], flush=True)
         found["environment"] = {**versions(), "threads": 1}
         OUT.write_text(json.dumps(found, indent=1) + "\n")
 

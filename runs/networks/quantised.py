@@ -1,4 +1,8 @@
-"""Frozen weights of linear layers rounded to 8 bits, by torchao; needs the extra `quantise`."""
+"""Frozen weights of linear layers rounded to 8 bits, by torchao; needs the extra `quantise`.
+
+For the gradient, torchao's own layers keep a copy of each weight in the type of the inputs, which takes more memory
+than the rounding saves. Ours form that copy again, one layer at a time.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,36 @@ import logging
 from collections.abc import Collection
 from contextlib import redirect_stderr
 from io import StringIO
+from typing import Any
 
-from torch import nn
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear
 
 from runs.settings import RunError
+
+
+class _Product(torch.autograd.Function):
+    """The product of inputs with a frozen weight, which keeps only the rounded weight for the gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Any) -> Tensor:  # type: ignore[override]
+        ctx.weight = weight
+        return linear(x, weight)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, None]:  # type: ignore[override]
+        needed = ctx.needs_input_grad[0]
+        return (grad @ ctx.weight.dequantize().to(grad.dtype) if needed else None), None
+
+
+class RoundedLinear(nn.Linear):
+    """A linear layer with a frozen rounded weight."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Return the output of the layer."""
+        made: Tensor = _Product.apply(input, self.weight)
+        return made if self.bias is None else made + self.bias
 
 
 def quantise(module: nn.Module, kept: Collection[str]) -> list[str]:
@@ -40,10 +70,12 @@ def quantise(module: nn.Module, kept: Collection[str]) -> list[str]:
     found = [
         f"{name}.weight"
         for name, layer in module.named_modules()
-        if isinstance(layer, nn.Linear) and len(places[id(layer.weight)]) == 1 and f"{name}.weight" not in kept
+        if type(layer) is nn.Linear and len(places[id(layer.weight)]) == 1 and f"{name}.weight" not in kept
     ]
     if not found:
         raise RunError("no frozen linear layer is left to quantise; name fewer --layers, or leave --quantise out")
     chosen = frozenset(found)
     quantize_(module, Int8WeightOnlyConfig(), lambda layer, name: f"{name}.weight" in chosen)
+    for name in found:
+        module.get_submodule(name.removesuffix(".weight")).__class__ = RoundedLinear
     return found
