@@ -31,12 +31,10 @@ from algorithms.adapter import Adapter
 from algorithms.descent import Descent
 from algorithms.federation import Federation
 from algorithms.fedlora import FedLoRA
-from algorithms.kernels import layer_names
 from algorithms.optimisers import AdamW
 from algorithms.rounds import one_round
 from runs.language_problem import language_problem
-from runs.networks.language_model import Task, head_of, locate, model_of
-from runs.networks.quantised import quantise
+from runs.networks.language_model import Task, locate, model_of
 from runs.versions import versions
 from workloads.tokens import NO_LOSS, TokenSet
 
@@ -52,7 +50,6 @@ WAYS: dict[str, dict[str, Any]] = {
     "gradient checkpointing": {"gradient_checkpointing": True},
     "autocast bfloat16": {"autocast": torch.bfloat16},
     "bfloat16": {"dtype": "bfloat16"},
-    "int8": {"quantised": True},
 }
 
 
@@ -71,11 +68,8 @@ def measure(name: str, way: str) -> dict[str, float]:
     """Return the megabytes before the first step and at most, the seconds of a step, and the number of parameters."""
     task, layers, batch, length = MODELS[name]
     named = dict(WAYS[way])
-    dtype, quantised = named.pop("dtype", "float32"), named.pop("quantised", False)
+    dtype = named.pop("dtype", "float32")
     model = model_of(locate(f"hf:{name}"), task, 2, dtype=dtype, dropout=0.0)
-    if quantised:
-        kept = layer_names([(of, parameter.shape) for of, parameter in model.named_parameters()], layers)
-        quantise(model, {*kept, *(head_of(model, None) if task == "classification" else ())})
     samples = texts(task, batch, length)
     problem = language_problem(model, samples, [np.arange(batch)], samples, layers=layers, **named)
     local = Descent(batch=batch, optimiser=AdamW(), learning_rate=1e-3)

@@ -105,7 +105,7 @@ MEASURED = ("alignment", "training_loss")
 """Settings that measure more and change nothing else: a part of what a run is only where they are asked for."""
 UNASKED = (
     *(f"{owner}{name}" for owner in ("", "personal_") for name in ("a_at", "precision", "b_rate", "schedule_warmup")),
-    *("template", "metrics", "autocast", "quantise"),
+    *("template", "metrics", "autocast"),
 )
 """Options that came later, of value None where nobody asks for them; they are a part of what a run is only then."""
 PLACE = ("executor", "device")

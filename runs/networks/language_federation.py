@@ -14,23 +14,11 @@ import torch
 from torch import nn
 
 from algorithms.federation import FederationError
-from algorithms.kernels import layer_names
 from runs.language_problem import ClientWeights, language_problem
 from runs.networks.answers import answers_of
 from runs.networks.image_federation import digest_of, parts_from_files, torch_device
-from runs.networks.language_model import (
-    DTYPES,
-    PREFIX,
-    Place,
-    Task,
-    head_of,
-    locate,
-    model_of,
-    tokenizer_of,
-    usual_layers,
-)
+from runs.networks.language_model import DTYPES, PREFIX, Place, Task, locate, model_of, tokenizer_of, usual_layers
 from runs.networks.language_network import LanguageProblem
-from runs.networks.quantised import quantise
 from runs.settings import EARLIER_NAMES, RunError, at_least
 from workloads.data.file_sets import find
 from workloads.data.idx import DataError
@@ -80,8 +68,6 @@ class LanguageFederation:
             and module:function, a function of yours of the generated and the expected answers.
         autocast: Type in which layers compute, such as bfloat16 for less memory; the weights keep theirs; default: the
             type of the weights.
-        quantise: Round the frozen weights of linear layers to 8 bits (int8), but not of those with factors; needs
-            torchao; default: they keep their type.
     """
 
     earlier_names: ClassVar[Mapping[str, str]] = EARLIER_NAMES
@@ -111,7 +97,6 @@ class LanguageFederation:
     template: Literal["plain", "chat"] | None = None
     metrics: str | None = None
     autocast: Literal["bfloat16"] | None = None
-    quantise: Literal["int8"] | None = None
 
     def __post_init__(self) -> None:
         at_least(
@@ -126,8 +111,6 @@ class LanguageFederation:
         at_least(0, held_out=self.held_out, training_loss=self.training_loss)
         if self.dropout is not None and not 0.0 <= self.dropout < 1.0:
             raise RunError(f"dropout must be from 0 to below 1, got {self.dropout}")
-        if self.quantise is not None and self.layers is None:
-            raise RunError("quantise is for frozen weights, and without layers all weights are trained; leave it out")
         if not self.model.startswith(PREFIX):
             raise RunError(f"{self.data} are texts; name a language model, such as --model {PREFIX}minilm")
 
@@ -193,8 +176,6 @@ class LanguageFederation:
             self.allow_pickle,
             str(device),
             files,
-            None if self.quantise is None else self.layers,
-            self.head,
         )
         left, kept = hold_out(len(train.kept), self.held_out, seed)
         evaluated = {"validation": part_of(train, kept)} if len(kept) else {}
@@ -288,20 +269,9 @@ def _model(
     allow_pickle: bool,
     device: str,
     files: tuple[object, ...],
-    quantised_but: str | None,
-    head: str | None,
 ) -> nn.Module:
-    """Load the model; the cache serves later runs while the files are unchanged, and nobody changes the model.
-
-    All frozen linear layers are quantised if patterns of the layers with factors are given.
-    """
-    module = model_of(place, task, classes, dtype=dtype, dropout=dropout, seed=seed, allow_pickle=allow_pickle)
-    module = module.to(device)
-    if quantised_but is not None:
-        shapes = [(name, parameter.shape) for name, parameter in module.named_parameters()]
-        trained = head_of(module, head) if head is not None or task == "classification" else ()
-        quantise(module, {*layer_names(shapes, quantised_but), *trained})
-    return module
+    """Load the model; the cache serves later runs while the files are unchanged, and nobody changes the model."""
+    return model_of(place, task, classes, dtype=dtype, dropout=dropout, seed=seed, allow_pickle=allow_pickle).to(device)
 
 
 @lru_cache(maxsize=4)
