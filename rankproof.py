@@ -182,6 +182,7 @@ def _parser() -> Parser:
         "train a federation with one of the algorithms; a stopped run can be resumed",
         "rankproof train fedlrt --rounds 50 --evaluate-every 10",
     )
+    train.epilog = f"{train.epilog}\n(takes some seconds and sends 0.9 MB)"
     add_train_arguments(train)
     runs.declare(commands)
     silos.declare(commands)

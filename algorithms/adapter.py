@@ -50,6 +50,7 @@ class Adapter:
             xAB and in PEFT; default: outputs.
         precision: Type of the factors: that of the `weights`, or `float32` for half-precision weights (layers then
             round the factors to the type of the weights); default: weights.
+        b_rate: Learning rate of B relative to that of A and of the rest, as in LoRA+ (Hayou et al., 2024); default: 1.
 
     Raises:
         FederationError: A value is out of its range.
@@ -64,6 +65,7 @@ class Adapter:
     cap: bool = False
     a_at: Literal["outputs", "inputs"] | None = None
     precision: Literal["weights", "float32"] | None = None
+    b_rate: float | None = None
 
     def __post_init__(self) -> None:
         require_whole(1, rank=self.rank)
@@ -80,6 +82,15 @@ class Adapter:
                 f"a_at must be 'outputs' or 'inputs' and precision 'weights' or 'float32', got {self.a_at!r} and "
                 f"{self.precision!r}"
             )
+        if self.b_rate is not None and not 0.0 < self.b_rate < float("inf"):
+            raise FederationError(f"b_rate must be positive and finite, got {self.b_rate}")
+
+    def rates(self, factors: AB) -> Any:
+        """Return what the learning rate of each trained tensor is multiplied by; None: all by 1."""
+        if self.b_rate is None:
+            return None
+        multiples: tuple[Any, ...] = (1.0, self.b_rate, 1.0)
+        return AB(*(Tree(dict.fromkeys(part, one)) for part, one in zip(factors, multiples, strict=True)))
 
     def factors(self, w: Mapping[str, Tensor], turn: int = 0) -> AB:
         """Return initial factors, which depend only on the seed and `turn`, and the rest of the weights if trained.

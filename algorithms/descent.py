@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -142,6 +143,22 @@ class Descended(NamedTuple):
     personal: Mapping[str, Any]
 
 
+class Stepped(NamedTuple):
+    """The state of local steps, from which they are resumed.
+
+    Attributes:
+        steps: Number of steps taken.
+        trained: Trained tensors after the last step.
+        observed: Statistics after the last step.
+        optimiser: State of the optimiser.
+    """
+
+    steps: int
+    trained: list[Tensor]
+    observed: Mapping[str, Tensor]
+    optimiser: Any
+
+
 def weights(parameters: Any) -> Mapping[str, Tensor]:
     """Return the parameters, which are the weights themselves."""
     return parameters
@@ -242,6 +259,7 @@ def descend(
     correction: Any = None,
     slot: str = OPTIMISER,
     pull: float = 0.0,
+    rates: Any = None,
 ) -> Descended:
     r"""Take local steps, $w \leftarrow w - \eta\,(\nabla L(w) + c + \mu(w - w_0))$ for plain descent.
 
@@ -258,21 +276,28 @@ def descend(
         correction: $c$, added to every gradient; of the parameters' structure.
         slot: Name of the personal value in which the optimiser's state is kept.
         pull: $\mu$, the strength with which the parameters are pulled back to their start $w_0$.
+        rates: Number by which the learning rate of each tensor is multiplied, in the parameters' structure; default: 1.
 
     Raises:
         FederationError: The steps need batches, but none were drawn.
     """
+    recorded = None if memory.steps is None else memory.steps.resume()
+    if isinstance(recorded, Descended):
+        return recorded
     split = Split(start, statistics_of(client))
     w = split.trained
     observed: Mapping[str, Tensor] = {}
     added = None if correction is None else split.part(correction)
+    multiples = None if rates is None else split.part(rates)
     state = memory.personal.get(slot) if settings.optimiser_state == "personal" else None
     if state is None and settings.optimiser is not None:
         state = settings.optimiser.start(w)
     if memory.drawn is None and settings.batch is not None:
         raise FederationError(f"no batches of {settings.batch} were drawn: pass `draw=settings.draw` to the mean")
-    steps = settings.count(memory.drawn)
-    for step in range(steps):
+    steps, done = settings.count(memory.drawn), 0
+    if recorded is not None:
+        done, w, observed, state = recorded
+    for step in range(done, steps):
         batch = None if memory.drawn is None else memory.drawn[step]
         found, new = _sum_gradients(client, split, w, observed, assemble, batch, together=True)
         observed = {**observed, **new}
@@ -288,16 +313,36 @@ def descend(
             gradients = clip(gradients, settings.clip)
         rate = settings.rate(memory.round, step, steps)
         if settings.optimiser is None:
-            w = gradient_step(w, gradients, rate)
+            w = _step(partial(_gradient_step, w, gradients), rate, multiples)[0]
         else:
             if idle:
                 state = count_singly(state, len(w))
             before = w, state
-            w, state = settings.optimiser.step(w, gradients, state, rate)
+            w, state = _step(partial(settings.optimiser.step, w, gradients, state), rate, multiples)
             if idle:
                 w, state = _restore(idle, before, (w, state))
+        if memory.steps is not None:
+            memory.steps.record(Stepped(step + 1, w, observed, state))
     personal = {slot: state} if settings.optimiser_state == "personal" and state is not None else {}
-    return Descended(split.rebuild(w, observed), personal)
+    result = Descended(split.rebuild(w, observed), personal)
+    if memory.steps is not None:
+        memory.steps.finish(result)
+    return result
+
+
+def _step(
+    step: Callable[[float], tuple[list[Tensor], Any]], rate: float, multiples: Sequence[float] | None
+) -> tuple[list[Tensor], Any]:
+    """Take a step with a multiple of the rate for each tensor; an optimiser's state does not depend on the rate."""
+    if multiples is None:
+        return step(rate)
+    found = {multiple: step(multiple * rate) for multiple in dict.fromkeys(multiples)}
+    state = next(iter(found.values()))[1]
+    return [found[multiple][0][place] for place, multiple in enumerate(multiples)], state
+
+
+def _gradient_step(w: list[Tensor], gradients: list[Tensor], rate: float) -> tuple[list[Tensor], None]:
+    return gradient_step(w, gradients, rate), None
 
 
 def _restore(places: Sequence[int], before: Any, after: Any) -> Any:

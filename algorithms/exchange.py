@@ -88,6 +88,7 @@ class Memory:
         shared: Values that every client knows.
         drawn: Random numbers for this work, drawn in advance from (seed, round, exchange, client).
         round: Number of the round, from 1.
+        steps: Record of the local steps of this work, from which they are resumed; None: they are not recorded.
     """
 
     number: int | Tensor = 0
@@ -96,6 +97,23 @@ class Memory:
     shared: Mapping[str, Any] = field(default_factory=dict)
     drawn: Any = None
     round: int = 1
+    steps: StepRecord | None = None
+
+
+class StepRecord(Protocol):
+    """The record of the local steps of one client's work, which may consist of several descents in turn."""
+
+    def resume(self) -> Any:
+        """Return what was recorded of the next descent: its last step, or its result; None if nothing was."""
+        ...
+
+    def record(self, state: Any) -> None:
+        """Record the state after a step of the current descent."""
+        ...
+
+    def finish(self, result: Any) -> None:
+        """Record the result of the current descent."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,8 @@ class FedSB(LoRA):
         FederationError: The kind of step is unknown, or its rate is not positive and finite.
     """
 
+    trains_pairs: ClassVar[bool] = False
+
     first_step: FirstStep = "sign"
     first_rate: float | None = None
     makes_factors: ClassVar[bool] = True

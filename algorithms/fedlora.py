@@ -23,11 +23,13 @@ class LoRA:
         local: Local steps.
         adapter: Rank, scale and initial values of the factors.
         kept_factor: Name of the factor that every client keeps for itself; then there is no common adapter to export.
+        trains_pairs: Whether clients train A and B in the same steps, so that B may have a learning rate of its own.
     """
 
     local: Descent
     adapter: Adapter
     kept_factor: ClassVar[str] = ""
+    trains_pairs: ClassVar[bool] = True
 
     def start(self, fed: Federation, w: Tree) -> LoRAState:
         """Broadcast the frozen weights and return the state before the first round.
@@ -85,5 +87,7 @@ class FedLoRA(LoRA):
 
 def train_factors(client: Client, memory: Memory, factors: AB, local: Descent, adapter: Adapter) -> Reply:
     """Take local steps in both factors at once."""
-    trained, personal = descend(client, factors, local, memory, adapter.assembler(client, memory.shared["base"]))
+    trained, personal = descend(
+        client, factors, local, memory, adapter.assembler(client, memory.shared["base"]), rates=adapter.rates(factors)
+    )
     return Reply(upload=trained, personal=personal)

@@ -65,7 +65,9 @@ def train_beside_pairs(client: Client, memory: Memory, factors: AB, algorithm: F
     adapter = algorithm.adapter
     add = adapter.values if takes_values(client) else adapter.weights
     base = add_pairs(memory.shared["base"], memory.shared["pairs"], add)
-    trained, personal = descend(client, factors, algorithm.local, memory, adapter.assembler(client, base))
+    trained, personal = descend(
+        client, factors, algorithm.local, memory, adapter.assembler(client, base), rates=adapter.rates(factors)
+    )
     return Reply(upload=trained, personal=personal)
 
 

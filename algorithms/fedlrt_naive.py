@@ -97,7 +97,10 @@ def own_bases(client: Client, memory: Memory, U: Tree, S: Tree, V: Tree, local: 
         one = replace(local, steps=1, epochs=None, learning_rate=_Rate(rate), optimiser_state="personal")
         inside = project(client, Ut, Vt)
         known = replace(
-            memory, drawn=None if batch is None else [batch], personal=follow_bases(kept, inside, St, Ut, Vt)
+            memory,
+            drawn=None if batch is None else [batch],
+            personal=follow_bases(kept, inside, St, Ut, Vt),
+            steps=None,  # the bases move between these descents of one step
         )
         stepped, state = descend(inside, St, one, known)
         factors, kept = USV(Ut, stepped, Vt), store_bases(state, Ut, Vt)

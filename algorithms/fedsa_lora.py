@@ -69,6 +69,8 @@ def train_with_own_B(client: Client, memory: Memory, shared: SharedA, local: Des
     """Take local steps in the server's A and the client's B at once."""
     averaged = bool(shared.rest)
     start = AB(shared.A, memory.personal["B"], shared.rest if averaged else memory.personal["rest"])
-    (A, B, rest), kept = descend(client, start, local, memory, adapter.assembler(client, memory.shared["base"]))
+    (A, B, rest), kept = descend(
+        client, start, local, memory, adapter.assembler(client, memory.shared["base"]), rates=adapter.rates(start)
+    )
     own = {"B": B} if averaged else {"B": B, "rest": rest}
     return Reply(upload=SharedA(A, rest if averaged else Tree()), personal={**own, **kept})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from algorithms.adapter import AB, LoRAState
 from algorithms.federation import Cohort, Federation
@@ -14,6 +15,8 @@ from algorithms.tree import Tree
 @dataclass(frozen=True)
 class FFALoRA(LoRA):
     r"""One round is $B \leftarrow \sum_k s_kB_k$ in the model $W_0 + \alpha AB$ with $W_0$ and A frozen."""
+
+    trains_pairs: ClassVar[bool] = False
 
     def start(self, fed: Federation, w: Tree) -> LoRAState:
         """Broadcast the frozen weights and A, and return the state before the first round."""

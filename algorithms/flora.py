@@ -81,7 +81,7 @@ def train_new_factors(client: Client, memory: Memory, adapter: Adapter, rest: Tr
     """Draw new factors and take local steps in them and in the rest."""
     base = memory.shared["base"]
     start = adapter.pair(base, turn=memory.round)._replace(rest=rest)
-    trained, _ = descend(client, start, local, memory, adapter.assembler(client, base))
+    trained, _ = descend(client, start, local, memory, adapter.assembler(client, base), rates=adapter.rates(start))
     return Reply(upload=trained)
 
 

@@ -91,5 +91,7 @@ class FRLoRA(LoRA):
 def train_from_first_factors(client: Client, memory: Memory, rest: Tree, local: Descent, adapter: Adapter) -> Reply:
     """Take local steps in both factors from the first ones."""
     start = AB(memory.shared["A"], memory.shared["B"], rest)
-    trained, personal = descend(client, start, local, memory, adapter.assembler(client, memory.shared["base"]))
+    trained, personal = descend(
+        client, start, local, memory, adapter.assembler(client, memory.shared["base"]), rates=adapter.rates(start)
+    )
     return Reply(upload=trained, personal=personal)

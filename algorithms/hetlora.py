@@ -125,7 +125,7 @@ def train_with_penalty(
 ) -> Reply:
     """Take local steps in both factors with a penalty on their tails, and report whether the tails have shrunk."""
     penalised = Penalised(client, adapter.assembler(client, memory.shared["base"]), penalty, kept)
-    trained, _ = descend(penalised, factors, local, memory)
+    trained, _ = descend(penalised, factors, local, memory, rates=adapter.rates(factors))
     before = tail(factors, kept)
     return Reply(upload=(tail(trained, kept) < before).to(before.dtype), keep={"trained": trained})
 

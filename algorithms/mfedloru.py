@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -48,6 +48,8 @@ class NestedFedLoRU(FedLoRU):
     Raises:
         FederationError: As in `FedLoRU`; or the state of the optimiser is personal.
     """
+
+    trains_pairs: ClassVar[bool] = False
 
     ranks: tuple[tuple[int, int] | None, ...] = ()
     client_ranks: tuple[int, ...] = ()

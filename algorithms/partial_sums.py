@@ -43,8 +43,12 @@ class Sum:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Serialise the sum as a message, because a bare tree structure cannot be pickled reliably."""
-        message = pytree.tree_unflatten(self.total, self.form.structure)
-        return _sum_of, (message, tuple(dtype for _, dtype in self.form.leaves))
+        return sum_of, (self.unrounded, tuple(dtype for _, dtype in self.form.leaves))
+
+    @property
+    def unrounded(self) -> Any:
+        """The sum as a message, before rounding to the types of the uploads."""
+        return pytree.tree_unflatten(self.total, self.form.structure)
 
     def plus(self, other: Sum, number: int) -> Sum:
         """Return the sum of both; the tensors of this one are overwritten.
@@ -65,7 +69,8 @@ class Sum:
         return pytree.tree_unflatten(list(map(narrow, self.total, kinds)), self.form.structure)
 
 
-def _sum_of(message: Any, kinds: Sequence[torch.dtype]) -> Sum:
+def sum_of(message: Any, kinds: Sequence[torch.dtype]) -> Sum:
+    """Return the sum with an unrounded message, of uploads of the given types."""
     total, structure = pytree.tree_flatten(message)
     return Sum(total, Form(structure, tuple((leaf.shape, kind) for leaf, kind in zip(total, kinds, strict=True))))
 
@@ -91,19 +96,43 @@ def fold_parts(
     exchange: Exchange, replies: Iterable[Reply], shares: Sequence[float], size: int
 ) -> tuple[Sum, list[Acknowledgement]]:
     """Return the sum of `fold`, from partial sums of `size` clients, before rounding to the types of the uploads."""
-    total: Sum | None = None
-    partial: Sum | None = None
-    acknowledgements: list[Acknowledgement] = []
+    folding = Folding(exchange, size)
     for number, share, reply in zip(exchange.cohort, shares, replies, strict=True):
-        result = reply.upload if exchange.then is None else exchange.then(reply.upload)
-        acknowledgements.append(Acknowledgement.of(number, reply, () if exchange.then is None else result))
+        folding.add(number, share, reply)
+    assert folding.total is not None
+    return folding.total, folding.acknowledgements
+
+
+class Folding:
+    """The state of `fold_parts` between two replies.
+
+    Attributes:
+        total: Sum of the complete groups of clients.
+        partial: Sum of the current group.
+        acknowledgements: Acknowledgements of the replies so far.
+    """
+
+    def __init__(self, exchange: Exchange, size: int) -> None:
+        self._exchange, self._size = exchange, size
+        self.total: Sum | None = None
+        self.partial: Sum | None = None
+        self.acknowledgements: list[Acknowledgement] = []
+
+    def add(self, number: int, share: float, reply: Reply) -> None:
+        """Add the reply of the next client of the cohort.
+
+        Raises:
+            FederationError: As in `fold`.
+        """
+        then, size = self._exchange.then, len(self._exchange.cohort)
+        result = reply.upload if then is None else then(reply.upload)
+        self.acknowledgements.append(Acknowledgement.of(number, reply, () if then is None else result))
         leaves, form = flatten(result, number)
-        product = Sum(_times(leaves, share), form)
+        product, partial = Sum(_times(leaves, share), form), self.partial
         partial = product if partial is None else partial.plus(product, number)
-        if len(acknowledgements) % size == 0 or len(acknowledgements) == len(exchange.cohort):
-            total, partial = partial if total is None else total.plus(partial, number), None
-    assert total is not None
-    return total, acknowledgements
+        if len(self.acknowledgements) % self._size == 0 or len(self.acknowledgements) == size:
+            self.total, partial = partial if self.total is None else self.total.plus(partial, number), None
+        self.partial = partial
 
 
 def flatten(message: Any, number: int) -> tuple[list[Tensor], Form]:

@@ -7,7 +7,7 @@ inference formula has $\alpha_p$, as in training.)
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -33,6 +33,8 @@ class PersonalFedLoRU(FedLoRU):
     Raises:
         FederationError: As in `FedLoRU`; or only the personal rest is frozen.
     """
+
+    trains_pairs: ClassVar[bool] = False
 
     personal: Descent = field(default_factory=Descent)
     personal_adapter: Adapter = field(default_factory=lambda: Adapter(1))

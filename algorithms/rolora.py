@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 
@@ -36,6 +36,8 @@ class RoLoRA(LoRA):
     Attributes:
         frozen_a: Omit the half-rounds that train A, which gives FFA-LoRA.
     """
+
+    trains_pairs: ClassVar[bool] = False
 
     frozen_a: bool = False
 

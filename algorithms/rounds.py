@@ -204,6 +204,7 @@ def rounds(
         clients, shares = algorithm.pool(clients, shares)
         cohort = None
     _require_trained_statistics(algorithm, clients)
+    _require_pairs(algorithm)
     if aligned:
         require_models(algorithm)
     recorder = UploadRecorder(executor) if aligned else None
@@ -251,6 +252,17 @@ def _require_trained_statistics(algorithm: Algorithm, clients: Clients | Sequenc
             "freezing the other weights would freeze batch norm's running statistics, which evaluation uses; "
             "train them, choose "
             "statistics 'batch', or a group norm"
+        )
+
+
+def _require_pairs(algorithm: Algorithm) -> None:
+    """Check that clients train A and B in the same steps if B has a learning rate of its own."""
+    adapters = (getattr(algorithm, name, None) for name in ("adapter", "personal_adapter"))
+    own = any(getattr(adapter, "b_rate", None) is not None for adapter in adapters)
+    if own and not getattr(algorithm, "trains_pairs", False):
+        raise FederationError(
+            f"b_rate is for clients that train A and B in the same steps, which those of {type(algorithm).__name__} do "
+            "not; leave it out"
         )
 
 

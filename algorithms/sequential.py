@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from torch import Tensor
 
-from algorithms.exchange import Acknowledgement, Exchange, FederationError, Reply
+from algorithms.exchange import Acknowledgement, Exchange, FederationError, Reply, StepRecord
 from algorithms.partial_sums import fold
 from algorithms.tree import tensors
 
@@ -21,25 +22,9 @@ class Sequential:
         Raises:
             FederationError: The work modifies its arguments or its memory in place.
         """
-        assert exchange.clients is not None
         common = lent_tensors([exchange.sent, exchange.shared])
         for number in exchange.cohort:
-            client, sent = exchange.clients[number], exchange.arguments_for(number)
-            memory = exchange.memory(number, client)
-            own = {name: values[number] for name, values in exchange.each.items()}
-            lent = [*common, *lent_tensors([own, memory.kept, memory.personal])]
-            versions = [leaf._version for leaf in lent]
-            try:
-                reply = exchange.work(client, memory, **sent)
-            except Exception as error:
-                error.add_note(f"in the work of client {number}")
-                raise
-            if versions != [leaf._version for leaf in lent]:
-                raise FederationError(
-                    f"the work of client {number} changed in place a value from the server or one that it keeps, "
-                    f"which other clients and checkpoints share; make new tensors (w - step instead of w.sub_(step))"
-                )
-            yield reply
+            yield reply_of(exchange, number, common)
 
     def sum(self, exchange: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
         """Return the sum of share times upload, added up as replies arrive, and the acknowledgements."""
@@ -47,6 +32,39 @@ class Sequential:
 
     def broadcast(self, exchange: Exchange) -> None:
         """Do nothing: all clients are in this process and see the values."""
+
+
+def reply_of(exchange: Exchange, number: int, common: Sequence[Tensor], steps: StepRecord | None = None) -> Reply:
+    """Do the work of one client and return its reply.
+
+    Args:
+        exchange: The exchange.
+        number: Number of the client.
+        common: Tensors that are lent to the whole cohort.
+        steps: Record of the client's local steps, if they are recorded.
+
+    Raises:
+        FederationError: The work modifies its arguments or its memory in place.
+    """
+    assert exchange.clients is not None
+    client, sent = exchange.clients[number], exchange.arguments_for(number)
+    memory = exchange.memory(number, client)
+    if steps is not None:
+        memory = replace(memory, steps=steps)
+    own = {name: values[number] for name, values in exchange.each.items()}
+    lent = [*common, *lent_tensors([own, memory.kept, memory.personal])]
+    versions = [leaf._version for leaf in lent]
+    try:
+        reply = exchange.work(client, memory, **sent)
+    except Exception as error:
+        error.add_note(f"in the work of client {number}")
+        raise
+    if versions != [leaf._version for leaf in lent]:
+        raise FederationError(
+            f"the work of client {number} changed in place a value from the server or one that it keeps, "
+            f"which other clients and checkpoints share; make new tensors (w - step instead of w.sub_(step))"
+        )
+    return reply
 
 
 def lent_tensors(message: Any) -> list[Tensor]:

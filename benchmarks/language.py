@@ -40,6 +40,7 @@ from algorithms.descent import Descent
 from algorithms.federation import Federation
 from algorithms.fedlora import FedLoRA
 from algorithms.optimisers import AdamW
+from algorithms.resumable import Resumable
 from algorithms.rounds import one_round
 from runs.language_problem import language_problem
 from runs.networks.language_federation import part_of
@@ -156,7 +157,10 @@ class Ours:
         how = {"epochs": 1, "learning_rate": RATE, **(steps or {})}
         local = Descent(batch=case.batch, optimiser=AdamW(), optimiser_state="personal", **how)
         self.algorithm = FedLoRA(local, Adapter(RANK, layers=case.layers, a_at="inputs", seed=seed))
-        self.fed, self.problem = Federation(problem.clients, known=problem.known, seed=seed), problem
+        self.fed, self.problem = (
+            Federation(problem.clients, known=problem.known, seed=seed, executor=Resumable()),  # as runs in a folder do
+            problem,
+        )
         self.state = self.algorithm.start(self.fed, problem.start)
 
     def batches(self, number: int) -> list[torch.Tensor]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from math import hypot, isfinite, sqrt
+from math import hypot, inf, isfinite, isnan, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,6 +100,12 @@ def declare(commands: Any) -> None:
     )
     export.add_argument("--out", type=read_name, metavar="DIR", help="folder for the adapter; default: FOLDER/adapter")
     export.add_argument(
+        "--round",
+        type=at_least(0),
+        metavar="N",
+        help="round whose adapter to export; default: the last checkpoint (--keep-every 1 of train keeps all)",
+    )
+    export.add_argument(
         "--root",
         type=read_name,
         metavar="DIR",
@@ -143,7 +149,8 @@ def _export(options: argparse.Namespace) -> int:
     from runs.networks.peft_export import export
 
     out = Path(options.out or f"{options.folder}/adapter")
-    print(f"the adapter after round {export(Path(options.folder), out, options.root, options.trust)}\n{out}")
+    number = export(Path(options.folder), out, options.root, options.trust, options.round)
+    print(f"the adapter after round {number}\n{out}")
     return 0
 
 
@@ -217,10 +224,13 @@ def describe_run(run: FoundRun) -> list[Part]:
                     "metric": name,
                     "first": _number(run.curve(name)[0][name]),
                     "last": _number(value),
+                    "best": _number(best[name]),
+                    "in round": str(best["round"]),
                     "curve": _curve([float(row[name]) for row in run.curve(name)]),
                 }
                 for name, value in run.last.items()
                 if name not in ("round", "bytes_down", "bytes_up")
+                for best in (_best(run, name),)
             ]
         ],
         [
@@ -232,6 +242,17 @@ def describe_run(run: FoundRun) -> list[Part]:
     ]
     parts = [part for section in sections if any(section) for part in ["", *section]]
     return parts[1:]
+
+
+def _best(run: FoundRun, metric: str) -> Mapping[str, Any]:
+    """Return the row of the first round with the best value of a metric: losses and perplexities are to be small."""
+    sign = 1.0 if metric.endswith(("loss", "perplexity")) else -1.0
+
+    def badness(row: Mapping[str, Any]) -> float:
+        value = sign * float(row[metric])
+        return inf if isnan(value) else value
+
+    return min(run.curve(metric), key=badness)
 
 
 def _in_a_line(text: str) -> str:

@@ -39,7 +39,7 @@ from algorithms.rbla import RBLA
 from algorithms.rolora import RoLoRA
 from algorithms.rounds import Algorithm
 from algorithms.scaffold import Scaffold
-from algorithms.schedules import Constant, Cosine, Schedule, Step
+from algorithms.schedules import Constant, Cosine, Linear, Schedule, Step, WarmUp
 from algorithms.vmap import Vmap
 from runs.networks.image_federation import ImageFederation
 from runs.networks.language_federation import LanguageFederation, TextPartition
@@ -153,7 +153,7 @@ KINDS: Kinds = {
     Partition: PARTITIONS,
     TextPartition: TEXT_PARTITIONS,
     Optimiser: {"sgd": Sgd, "adam": Adam, "adamw": AdamW},
-    Schedule: {"constant": Constant, "step": Step, "cosine": Cosine},
+    Schedule: {"constant": Constant, "step": Step, "cosine": Cosine, "linear": Linear, "warm-up": WarmUp},
 }
 PER_CLIENT = ("ranks", "client_ranks")
 """Options of the catalogue's algorithms with one number for each client."""

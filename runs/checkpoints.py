@@ -3,6 +3,9 @@
 A checkpoint counts once its index is there, which is written last. The last two are kept, and those of every so many
 rounds where that is asked for. A client's file is written when the client's memory has changed, and stays as long as an
 index names it.
+
+The progress of a long round is a checkpoint within it, ``within-ROUND``. It complements the checkpoint of the round
+before, and is removed when the next round is saved.
 """
 
 from __future__ import annotations
@@ -22,17 +25,22 @@ from safetensors import SafetensorError
 from safetensors import torch as safetensors
 
 from algorithms.federation import FederationState
+from algorithms.resumable import DATACLASSES, RoundProgress
 from algorithms.rounds import RunState
-from runs.index import read_index, require_file, sign_index
+from runs.index import NAME, read_index, require_file, sign_index
 from runs.settings import ELSEWHERE, RunError
 from runs.stored import NamedTypes, Shelf, StoredTensors, from_plain, to_plain
 from runs.tables import Mark
 from workloads.written import FolderRecord
 
 KEPT = 2
+_DAMAGE = (ArithmeticError, AttributeError, LookupError, RuntimeError, SafetensorError, TypeError, ValueError)
+"""Errors of reading what no run wrote."""
 NOTES = "notes"
 """Name of the text with the notes in a file of tensors."""
-_OWN = re.compile(r"round-\d{6,}\.(json|safetensors)|client-\d{6,}-round-\d{6,}\.safetensors")
+_OWN = re.compile(
+    r"round-\d{6,}\.(json|safetensors)|client-\d{6,}-round-\d{6,}\.safetensors|within-\d{6,}(\.json|-[01]\.safetensors)"
+)
 
 
 @dataclass(frozen=True)
@@ -85,6 +93,7 @@ class Checkpoints:
         self._digests: dict[str, str] = {}
         self._record = FolderRecord(folder.parent)
         self._saved: dict[str, tuple[int, ...]] = {}
+        self._within = 0
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Write a checkpoint atomically, then remove the files that only older checkpoints needed.
@@ -121,17 +130,69 @@ class Checkpoints:
             **({"left_out": dict(checkpoint.left_out)} if checkpoint.left_out else {}),
             **({"suspects": dict(checkpoint.suspects)} if checkpoint.suspects else {}),
         }
+        self._write(files, f"round-{number:06d}.json", content)
+        self._clients, self._digests = clients, content["files"]
+        self._tidy(number)
+
+    def save_within(self, progress: RoundProgress, seconds: float) -> None:
+        """Write the progress of a round atomically; the checkpoint of the round before must be there.
+
+        Args:
+            progress: Progress of the round.
+            seconds: Wall time of the run so far.
+
+        Raises:
+            OSError: It cannot be written; the one before it stays.
+            RunError: The progress holds what cannot be stored.
+        """
+        shelf, stem = Shelf(), f"within-{progress.round:06d}"
+        plain = to_plain(progress, shelf.put, {**self._kinds, **DATACLASSES})
+        self._within = 1 - self._within  # the file of the last index stays until the new one is there
+        name = f"{stem}-{self._within}.safetensors"
+        data = _tensor_file(shelf, {"name": name})
+        files = {name: hashlib.sha256(data).hexdigest()}
+        content = {"run": self._run, "round": progress.round, "progress": plain, "seconds": seconds, "files": files}
+        self._write({name: data}, f"{stem}.json", content)
+        self._record.shorten()
+
+    def load_within(self, number: int) -> tuple[RoundProgress, float] | None:
+        """Load the progress of a round and the wall time until then; None if there is none.
+
+        Raises:
+            RunError: It is not whole, or another run's.
+            OSError: It cannot be read.
+        """
+        path = self.folder / f"within-{number:06d}.json"
+        if not os.path.lexists(path):
+            return None
+        content = read_index(path)
+        if content.get("run") not in self._runs:
+            raise RunError(f"{path} belongs to another run")
+        try:
+            ((name, digest),) = content["files"].items()
+            data = self._bytes(name, digest)
+            self._within = int(name.removesuffix(".safetensors")[-1])
+            taken = StoredTensors(safetensors.load(data), self._device)
+            progress = from_plain(content["progress"], taken.get, {**self._kinds, **DATACLASSES})
+            if not isinstance(progress, RoundProgress) or progress.round != number:
+                raise ValueError("the progress of another round")
+            progress.check()
+            return progress, float(content["seconds"])
+        except _DAMAGE as error:
+            if isinstance(error, RunError):
+                raise
+            raise RunError(f"{path} is not a checkpoint that rankproof wrote ({error!r})") from error
+
+    def _write(self, files: Mapping[str, bytes], index: str, content: Mapping[str, Any]) -> None:
+        """Write files and then the index that names them."""
         self.folder.mkdir(exist_ok=True)
-        index = f"round-{number:06d}.json"
         for written in (files, {index: sign_index(content)}):
-            self._free(written)
+            self._free([name for name in written if not self._record.owns(self.folder / name)])
             self._record.write({self.folder / name: data for name, data in written.items()})
             _sync(self.folder)
         if not self._saved:
             self._record.note([(self.folder.name, None, "")])
         self._saved |= {name: _state(self.folder / name) for name in (*files, index)}
-        self._clients, self._digests = clients, content["files"]
-        self._tidy(number)
 
     def require_storable(self, state: RunState) -> None:
         """Check before the first round that a state can be saved.
@@ -147,15 +208,23 @@ class Checkpoints:
         """Whether there is any checkpoint, complete or not."""
         return bool(self._indices())
 
-    def load(self) -> tuple[Checkpoint, list[str]]:
-        """Load the last complete checkpoint, and say what is wrong with the later ones.
+    def load(self, number: int | None = None) -> tuple[Checkpoint, list[str]]:
+        """Load a complete checkpoint, and say what is wrong with the later ones.
+
+        Args:
+            number: Round of the checkpoint; default: the last complete one.
 
         Raises:
-            RunError: None is whole.
+            RunError: None is whole, or there is none of this round.
             OSError: One cannot be read.
         """
         wrong: list[str] = []
+        if number is not None and number not in map(_number, self._indices()):
+            kept = ", ".join(str(_number(path)) for path in self._indices())
+            raise RunError(f"{self.folder} has no checkpoint of round {number}, but of {kept or 'none'}")
         for path in reversed(self._indices()):
+            if number is not None and number != _number(path):
+                continue
             try:
                 return self._read(path), wrong
             except RunError as error:
@@ -236,15 +305,7 @@ class Checkpoints:
                 {str(name): str(why) for name, why in content.get(part, {}).items()}
                 for part in ("left_out", "suspects")
             )
-        except (
-            ArithmeticError,
-            AttributeError,
-            LookupError,
-            RuntimeError,
-            SafetensorError,
-            TypeError,
-            ValueError,
-        ) as error:
+        except _DAMAGE as error:
             if isinstance(error, RunError):
                 raise
             raise RunError(f"{path} is not a checkpoint that rankproof wrote ({error!r})") from error
@@ -276,7 +337,7 @@ class Checkpoints:
 
     def _indices(self) -> list[Path]:
         """Return the paths of the indices, the oldest first."""
-        return sorted((path for path in self._own_files() if path.suffix == ".json"), key=_number)
+        return sorted((path for path in self._own_files() if NAME.fullmatch(path.name)), key=_number)
 
     def _own_files(self) -> list[Path]:
         """Return the files with names of checkpoints, without folders of such names."""
@@ -304,7 +365,8 @@ class Checkpoints:
 
     def _tidy(self, number: int) -> None:
         """Remove files that no kept checkpoint needs, including files of an interrupted checkpoint."""
-        before = [path for path in self._indices() if _number(path) <= number]
+        # The start is saved only for the progress of the first round.
+        before = [path for path in self._indices() if 0 < _number(path) <= number or not number]
         indices = [path for path in before if path in before[-KEPT:] or self.is_kept(_number(path))]
         needed = {path.name for path in indices}
         for path in indices:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
+from dataclasses import replace as with_changes
 from itertools import chain, islice
 from pathlib import Path
 from shlex import quote
@@ -18,7 +19,9 @@ from typing import Any
 
 from algorithms.federation import Executor, FederationError, InterruptedWorkError
 from algorithms.ledger import Entry, Ledger
+from algorithms.resumable import Resumable, RoundProgress
 from algorithms.rounds import Step, rounds
+from algorithms.sequential import Sequential
 from algorithms.weights import with_shape
 from runs.checkpoints import Checkpoint, Checkpoints
 from runs.estimate import estimate
@@ -123,6 +126,10 @@ def train(
             parts.executor.leave_out(before.left_out)
         if before and before.suspects and hasattr(parts.executor, "suspect"):
             parts.executor.suspect(before.suspects)
+        recorder = None
+        if type(parts.executor) is Sequential:  # workers hold a part of what a round is resumed from
+            before, within = _read_progress(checkpoints, before, say) if before else (None, None)
+            recorder = Resumable(within)
         if on_round is not None:
             resumed = replace is None and (before is not None or earlier == plan.digest)
             report = guard(on_round, plan, folder, say, _last_written(folder) if resumed else -1)
@@ -134,7 +141,7 @@ def train(
             rounds=plan.conduct.rounds,
             cohort=plan.settings["cohort"],
             seed=plan.settings["seed"],
-            executor=parts.executor,
+            executor=recorder or parts.executor,
             resume=(before.state, ledger) if before else None,
             evaluate_every=plan.conduct.evaluate_every,
             aligned=plan.settings["alignment"],
@@ -170,7 +177,9 @@ def train(
             record.note([(name, None, "") for name in (METRICS, LEDGER)] if not before else [])
         if hasattr(parts.executor, "say"):
             parts.executor.say = _log_to(folder, say, early)
-        writer = stack.enter_context(_Writer(folder, tables, checkpoints, plan.conduct, before, ledger, parts.executor))
+        writer = stack.enter_context(
+            _Writer(folder, tables, checkpoints, plan.conduct, before, ledger, parts.executor, recorder, say)
+        )
         return writer.follow(begun, made, progress)
 
 
@@ -205,18 +214,25 @@ class _Writer:
         before: Checkpoint | None,
         ledger: Ledger,
         executor: Executor | None,
+        recorder: Resumable | None,
+        say: Callable[[str], None],
     ) -> None:
-        self._executor = executor
+        self._executor, self._recorder, self._say = executor, recorder, say
         self._folder, self._checkpoints, self._conduct = folder, checkpoints, conduct
         with _naming_foreign():
             self._metrics = Table(folder / METRICS, before=tables.get(METRICS))
             self._ledger = Table(folder / LEDGER, tuple(Entry.__annotations__), tables.get(LEDGER))
         self._travelled = len(ledger.entries)
-        self._kept = before.state.round if before else 0
+        self._kept: int | None = before.state.round if before else None
+        self._step: Step | None = None
+        self._within = 0
         self._last: Metrics = rows_of(tables[METRICS])[-1] if before else {}
         self._started = time.monotonic() - (before.seconds if before else 0.0)
-        self._written = self._kept
+        self._written = self._kept or 0
         self._saved_at, self._cost = time.monotonic(), 0.0
+        self._saved_within_at, self._cost_within = time.monotonic(), 0.0
+        if recorder is not None:
+            recorder.recorded = self._save_within_if_due
 
     def __enter__(self) -> _Writer:
         return self
@@ -235,9 +251,9 @@ class _Writer:
 
     def follow(self, begun: Sequence[Step], steps: Iterator[Step], progress: Progress | None) -> Metrics:
         """Write the start and every round. If the run ends early, for any reason, the finished rounds are kept."""
-        step = None
         try:
             for step in chain(begun, steps):
+                self._step = step
                 self._write(step, progress)
                 number = step.state.round
                 if number and (number == self._conduct.rounds or self._checkpoints.is_kept(number) or self._is_time()):
@@ -245,14 +261,17 @@ class _Writer:
         except _UnwritableError:
             raise
         except BaseException as error:
-            if step is not None and step.state.round == self._written > self._kept:
-                with suppress(_UnwritableError):
-                    self._save(step)
+            with suppress(_UnwritableError):
+                if not isinstance(error, FederationError):
+                    self._save_within()
+                if self._step is not None and self._step.state.round == self._written > (self._kept or 0):
+                    self._save(self._step)
             if isinstance(error, FederationError) and self._kept:
                 again = f"; continue with {self._resume}" if isinstance(error, InterruptedWorkError) else ""
                 raise type(error)(f"{error}; {self._keeps}{again}") from error
             if not isinstance(error, Exception):  # the user or the system ends the process
-                error.add_note(f"{self._keeps}{f'; continue with {self._resume}' if self._kept else ''}")
+                saved = self._kept is not None
+                error.add_note(f"{self._keeps}{f'; continue with {self._resume}' if saved else ''}")
             raise
         return self._last
 
@@ -268,6 +287,32 @@ class _Writer:
     def _is_time(self) -> bool:
         passed = time.monotonic() - self._saved_at
         return passed > self._conduct.save_every and passed * SHARE_OF_TIME >= self._cost
+
+    def _save_within_if_due(self) -> None:
+        passed = time.monotonic() - max(self._saved_at, self._saved_within_at)
+        if passed > self._conduct.save_in_round and passed * SHARE_OF_TIME >= self._cost_within:
+            self._save_within()
+
+    def _save_within(self) -> None:
+        """Save the progress of the round, after the checkpoint of the round before if that is not saved yet."""
+        progress = None if self._recorder is None else self._recorder.progress
+        if progress is None or progress.round != self._written + 1:
+            return
+        started = time.monotonic()
+        if self._step is not None and self._kept != self._written:
+            self._save(self._step)
+        try:
+            with self._writing():
+                self._checkpoints.save_within(progress, started - self._started)
+        except _UnwritableError:
+            raise
+        except RunError as error:  # the state before and after the round can be stored
+            self._recorder = None
+            self._say(f"within rounds no checkpoint is written, because {error}")
+            return
+        self._within = progress.round
+        self._saved_within_at = time.monotonic()
+        self._cost_within = self._saved_within_at - started
 
     def _save(self, step: Step) -> None:
         started = time.monotonic()
@@ -285,7 +330,9 @@ class _Writer:
 
     @property
     def _keeps(self) -> str:
-        return f"{self._folder} keeps round {self._kept}" if self._kept else f"{self._folder} keeps no round"
+        whole = f"round {self._kept}" if self._kept else "no round" if self._kept is None else "the start"
+        part = f" and a part of round {self._within}" if self._within == self._written + 1 else ""
+        return f"{self._folder} keeps {whole}{part}"
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -315,6 +362,22 @@ def _first_round(steps: Iterator[Step], folder: Path) -> list[Step]:
     except FederationError as error:
         there = (folder / SETTINGS).exists()
         raise FederationError(f"{error}; {folder} still holds the previous run" if there else str(error)) from error
+
+
+def _read_progress(
+    checkpoints: Checkpoints, before: Checkpoint, say: Callable[[str], None]
+) -> tuple[Checkpoint, RoundProgress | None]:
+    """Return a checkpoint with the wall time until now, and the progress of the round after it, if there is any."""
+    try:
+        found = checkpoints.load_within(before.state.round + 1)
+    except RunError as error:
+        say(f"{error.cause}; resuming from round {before.state.round}")
+        return before, None
+    if found is None:
+        return before, None
+    progress, seconds = found
+    say(f"resuming after {progress}")
+    return with_changes(before, seconds=seconds), progress
 
 
 def checkpoints_of(plan: Plan, parts: Parts, folder: Path, earlier: str | None = None) -> Checkpoints:

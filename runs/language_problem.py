@@ -22,6 +22,7 @@ from algorithms.kernels import layer_names
 from algorithms.layers import Factorable
 from algorithms.tree import Tree, wide
 from runs.network_problem import indices_of, require_once, with_earlier_keywords
+from runs.networks.answers import Answers
 from runs.networks.image_federation import digest_of
 from runs.networks.language_model import Task, drawn_in, head_of, positions
 from runs.networks.language_network import (
@@ -62,6 +63,8 @@ def language_problem(
     eval_batch: int = 64,
     name: str = "language model",
     metrics: Sequence[str] = (),
+    answers: Answers | None = None,
+    autocast: torch.dtype | None = None,
 ) -> LanguageProblem:
     """Build a federated problem from a transformers language model and texts.
 
@@ -85,6 +88,8 @@ def language_problem(
         eval_batch: Samples per batch in evaluations and in full gradients.
         name: Name of the problem.
         metrics: Names of further metrics of a classification: f1 (macro), mcc.
+        answers: Further metrics of a causal model; see `runs.networks.answers.answers_of`.
+        autocast: Type in which layers compute, such as bfloat16; default: that of the weights.
 
     Raises:
         FederationError: Model, texts and layers do not go together; the message says what and where.
@@ -117,7 +122,10 @@ def language_problem(
     if unknown or (metrics and task == "causal"):
         why = f"there is no metric {unknown[0]!r}" if unknown else "the metrics are those of a classification"
         raise FederationError(f"{why}; metrics takes {', '.join(CLASS_METRICS)}")
-    network = replace(network_of(module, task, trained, gradient_checkpointing, unused), metrics=tuple(metrics))
+    if answers is not None and task != "causal":
+        raise FederationError("answers are those of a causal model; leave them out of a classification")
+    network = network_of(module, task, trained, gradient_checkpointing, unused)
+    network = replace(network, metrics=tuple(metrics), answers=answers, autocast=autocast)
     if task == "causal":
         _require_causal(network.testing.module, train)
     weights = dict(network.testing.module.named_parameters())

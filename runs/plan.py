@@ -344,7 +344,9 @@ def code_of(algorithm: str, problem: str, settings: Mapping[str, Any]) -> list[s
     named = {"algorithm": algorithm, "problem": problem, **settings}
     if (problem in LANGUAGE or problem not in PROBLEMS) and str(settings.get("model")).startswith(PREFIX):
         named = {name: value for name, value in named.items() if name not in DECIDING}  # names of a model and columns
-    found = [value for value in named.values() if isinstance(value, str) and names_code(value)]
+    metrics = str(named.pop("metrics", None) or "").split(",")
+    values = [*named.values(), *(name.strip() for name in metrics)]
+    found = [value for value in values if isinstance(value, str) and names_code(value)]
     pickled = settings.get("allow_pickle") or settings.get("pickled")
     return [*dict.fromkeys(found), *(["pickled weights"] if pickled else [])]
 

@@ -103,7 +103,10 @@ class RunSettings:
 
 MEASURED = ("alignment", "training_loss")
 """Settings that measure more and change nothing else: a part of what a run is only where they are asked for."""
-UNASKED = ("a_at", "precision", "personal_a_at", "personal_precision", "template", "metrics")
+UNASKED = (
+    *(f"{owner}{name}" for owner in ("", "personal_") for name in ("a_at", "precision", "b_rate", "schedule_warmup")),
+    *("template", "metrics", "autocast"),
+)
 """Options that came later, of value None where nobody asks for them; they are a part of what a run is only then."""
 PLACE = ("executor", "device")
 """Where a run is computed: another place changes the last digits."""
@@ -131,6 +134,9 @@ class Conduct:
         gpus_per_worker: GPUs per Ray actor, needed if the device is a GPU; with 0.25, four actors share one.
         save_every: Minimum time in seconds between checkpoints; it increases if writing them takes more than a
             twentieth of the run.
+        save_in_round: Minimum time in seconds between checkpoints within a round, from which a run resumes in the
+            middle of the round, even between a client's local steps; only one worker of the executor `sequential`
+            writes them. It increases as `save_every` does.
         keep_every: Keep a checkpoint every N rounds, for `rankproof spectrum --checkpoints`; default: keep only
             the last two.
         tensorboard: Also write the metrics for TensorBoard.
@@ -148,6 +154,7 @@ class Conduct:
     address: str | None = None
     gpus_per_worker: float | None = None
     save_every: float = 10.0
+    save_in_round: float = 60.0
     keep_every: int | None = None
     tensorboard: bool = False
     root: str | None = None
@@ -155,8 +162,9 @@ class Conduct:
     def __post_init__(self) -> None:
         at_least(1, rounds=self.rounds, evaluate_every=self.evaluate_every, workers=self.workers)
         at_least(1, keep_every=self.keep_every)
-        if not (isfinite(self.save_every) and self.save_every >= 0.0):
-            raise RunError(f"save_every must be a number of seconds of at least 0, got {self.save_every}")
+        for name, value in (("save_every", self.save_every), ("save_in_round", self.save_in_round)):
+            if not (isfinite(value) and value >= 0.0):
+                raise RunError(f"{name} must be a number of seconds of at least 0, got {value}")
         self._require_cluster()
 
     def kept(self, name: str) -> Any:

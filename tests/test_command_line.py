@@ -474,6 +474,8 @@ def test_every_command_suggests_the_nearest_option(capsys, name):
         (("train", "rolora", "--lr", "0.1"), "--learning-rate"),
         (("train", "rolora", "--lora-alpha", "16"), "--scale"),
         (("train", "fedlora", "--lora_r=4"), "--rank"),
+        (("train", "fedlora", "--loraplus-lr-ratio", "16"), "--b-rate"),
+        (("train", "fedavg", "--warmup-steps", "5"), "--schedule-warmup"),
         (("train", "fedavg", "--batch-size", "8"), "--batch"),
         (("train", "fedavg", "--num-clients", "8"), "--clients"),
         (("train", "fedavg", "--optimizer", "adam"), "--optimiser"),

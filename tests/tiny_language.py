@@ -84,9 +84,13 @@ def saved(model, folder: Path):
     return folder
 
 
-def losses_of(model, samples, batches, rate, weight_decay=0.01):
+def losses_of(model, samples, batches, rate, weight_decay=0.01, b_rate=1.0):
     """A plain loop of torch: AdamW in what needs gradients, the loss of each batch before its step."""
-    parameters = [p for p in model.parameters() if p.requires_grad]
+    groups = {1.0: [], b_rate: []}
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            groups[b_rate if "lora_B" in name else 1.0].append(parameter)
+    parameters = [{"params": params, "lr": multiple * rate} for multiple, params in groups.items()]
     optimiser = torch.optim.AdamW(parameters, lr=rate, weight_decay=weight_decay)
     found = []
     for batch in batches:

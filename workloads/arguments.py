@@ -57,6 +57,7 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "lora-alpha": ("scale",),
     "lora-r": ("rank",),
     "lora-weights": ("start-from",),
+    "loraplus-lr-ratio": ("b-rate",),
     "lr": ("learning-rate",),
     "lr-scheduler": ("schedule",),
     "lr-scheduler-type": ("schedule",),
@@ -101,7 +102,9 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "train-data": ("data",),
     "train-file": ("data",),
     "use-cpu": ("device",),
+    "use-rslora": ("scale",),
     "validation-file": ("test-data",),
+    "warmup-steps": ("schedule-warmup",),
     "wd": ("weight-decay",),
 }
 """Names that other software has for options, without hyphens in front, and the options here that mean the same."""

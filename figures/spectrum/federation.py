@@ -75,7 +75,7 @@ class TrainedRun:
         algorithm, settings = self.parts.algorithm, self.plan.settings
         begun = rounds(algorithm, self.problem, rounds=1, cohort=settings["cohort"], seed=settings["seed"])
         kept = checkpoints_of(self.plan, self.parts, self.folder, earlier_digest(self.folder)).load_each()
-        for state in chain([next(begun).state], (one.state for one in kept)):
+        for state in chain([next(begun).state], (one.state for one in kept if one.state.round)):
             require_state(self.parts, state.algorithm, self.folder / CHECKPOINTS)
             yield state.round, dense_tree(algorithm.weights(state.algorithm), self.problem.start)
 

@@ -15,8 +15,9 @@ from torch import nn
 
 from algorithms.federation import FederationError
 from runs.language_problem import ClientWeights, language_problem
+from runs.networks.answers import answers_of
 from runs.networks.image_federation import digest_of, parts_from_files, torch_device
-from runs.networks.language_model import PREFIX, Place, Task, locate, model_of, tokenizer_of, usual_layers
+from runs.networks.language_model import DTYPES, PREFIX, Place, Task, locate, model_of, tokenizer_of, usual_layers
 from runs.networks.language_network import LanguageProblem
 from runs.settings import EARLIER_NAMES, RunError, at_least
 from workloads.data.file_sets import find
@@ -62,7 +63,11 @@ class LanguageFederation:
         allow_pickle: Allow pickled weights, which may run code, if the model has no other weights.
         template: How an instruction is written: plain, or by the chat template of the tokenizer; default: plain, but by
             the chat template for your own texts if the tokenizer has one.
-        metrics: Further metrics of a classification, between commas: f1 (the mean over classes), mcc.
+        metrics: Further metrics, between commas. Of a classification: f1 (the mean over classes), mcc. Of instructions:
+            exact_match of generated answers, choice (whether a prompt's own answer is the likeliest of all answers),
+            and module:function, a function of yours of the generated and the expected answers.
+        autocast: Type in which layers compute, such as bfloat16 for less memory; the weights keep theirs; default: the
+            type of the weights.
     """
 
     earlier_names: ClassVar[Mapping[str, str]] = EARLIER_NAMES
@@ -91,6 +96,7 @@ class LanguageFederation:
     allow_pickle: bool = False
     template: Literal["plain", "chat"] | None = None
     metrics: str | None = None
+    autocast: Literal["bfloat16"] | None = None
 
     def __post_init__(self) -> None:
         at_least(
@@ -187,6 +193,7 @@ class LanguageFederation:
         if self.training_loss:
             trained = np.sort(parts.order)
             evaluated["training"] = part_of(train, trained[self._drawn("training_loss", len(trained), seed)])
+        metrics = [] if self.metrics is None else [name.strip() for name in self.metrics.split(",")]
         made = language_problem(
             module,
             train,
@@ -202,7 +209,9 @@ class LanguageFederation:
             eval_batch=self.eval_batch,
             adapter=None if self.start_from is None else Path(self.start_from),
             name=f"{self.model} on {self.data}",
-            metrics=[] if self.metrics is None else [name.strip() for name in self.metrics.split(",")],
+            metrics=() if train.causal else metrics,
+            answers=answers_of(metrics, tokenizer_at(place, files)) if metrics and train.causal else None,
+            autocast=None if self.autocast is None else DTYPES[self.autocast],
         )
         return replace(made, given={**made.given, **given}, notes=(*notes, *self._layers_note()))
 

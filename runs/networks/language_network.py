@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -22,6 +22,7 @@ from algorithms.federation import FederationError
 from algorithms.layers import Factorable, factorable, substitute
 from algorithms.weights import Weight
 from runs.network_problem import NetworkClient, NetworkClients, NetworkProblem
+from runs.networks.answers import Answers
 from runs.networks.language_model import Task, has_dropout
 from runs.networks.network_function import Batch, Labelled, count_parts, seeded_draws
 from runs.networks.peft_format import Update
@@ -68,6 +69,8 @@ class LanguageNetwork:
         chooses: Whether the model can compute logits at chosen positions only.
         outputs: Numbers in the model's output for a sample, or for one of its places.
         metrics: Names of further metrics of predicted classes, among `workloads.text_metrics.CLASS_METRICS`.
+        answers: Metrics of a causal model's answers.
+        autocast: Type in which layers compute, if it is not that of the weights; see `torch.autocast`.
     """
 
     statistics: ClassVar[frozenset[str]] = frozenset()
@@ -83,6 +86,8 @@ class LanguageNetwork:
     chooses: bool = False
     outputs: int = 1
     metrics: tuple[str, ...] = ()
+    answers: Answers | None = None
+    autocast: torch.dtype | None = None
 
     def loss_and_statistics(
         self, w: Mapping[str, Weight], data: Labelled, batch: Batch
@@ -113,7 +118,8 @@ class LanguageNetwork:
                 predicted[part.cpu()] = classes.cpu()
         mean = loss / terms
         if self.task == "causal":
-            return {"loss": mean, "perplexity": perplexity(mean)}
+            further = {} if self.answers is None else self.answers.test(self, w, data)
+            return {"loss": mean, "perplexity": perplexity(mean), **further}
         labels = data.y.cpu()
         further = {name: CLASS_METRICS[name](predicted.numpy(), labels.numpy()) for name in self.metrics}
         return {"loss": mean, "accuracy": float((predicted == labels).sum()) / terms, **further}
@@ -140,18 +146,28 @@ class LanguageNetwork:
         named: dict[str, Any] = {"input_ids": x.where(real, self.padding), "attention_mask": real.to(torch.int64)}
         if places is not None:
             named |= {"use_cache": False, **({"logits_to_keep": places} if self.chooses else {})}
+        with self.substituted(w, module) as model:
+            logits: Tensor = model(**named).logits
+        return logits if places is None or self.chooses else logits[:, places]
+
+    @contextmanager
+    def substituted(self, w: Mapping[str, Weight], module: Factorable | None = None) -> Iterator[nn.Module]:
+        """Return the model at some weights, by default the one without drop-out, for calls within the context."""
+        module = module or self.testing
         # A head is trained in single precision, while the frozen weights may have half.
-        dtype = next(module.module.parameters()).dtype
+        dtype, device = ((one := next(module.module.parameters())).dtype, one.device)
         w = {name: value.to(dtype) if isinstance(value, Tensor) else value for name, value in w.items()}
+        cast: AbstractContextManager[Any] = nullcontext()
+        if self.autocast is not None:
+            cast = torch.autocast(device.type, self.autocast)
         if self.recomputed is not None:
             self.recomputed.current = (module, w)
         try:
-            with substitute(module, w):
-                logits: Tensor = module.module(**named).logits
+            with substitute(module, w), cast:
+                yield module.module
         finally:
             if self.recomputed is not None:
                 self.recomputed.current = None
-        return logits if places is None or self.chooses else logits[:, places]
 
 
 def network_of(

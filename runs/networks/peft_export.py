@@ -15,14 +15,15 @@ from runs.settings import RunError
 from runs.silos.problem import SILOS
 
 
-def export(folder: Path, out: Path, root: str | None = None, trust: bool = False) -> int:
-    """Write the adapter of the last checkpoint of a language model's run.
+def export(folder: Path, out: Path, root: str | None = None, trust: bool = False, number: int | None = None) -> int:
+    """Write the adapter of a checkpoint of a language model's run.
 
     Args:
         folder: Folder of the run.
         out: Folder of the adapter.
         root: Where the data sets lie.
         trust: Whether code and pickled weights that the run names may be read.
+        number: Round of the checkpoint; default: the last one.
 
     Returns:
         The round of the checkpoint.
@@ -46,7 +47,7 @@ def export(folder: Path, out: Path, root: str | None = None, trust: bool = False
     if not isinstance(problem, LanguageProblem):
         raise RunError(f"{folder} is a run of {run.plan.problem}; PEFT adapters exist for language models only")
     require_same_given(folder, run, given_of(problem))
-    state = checkpoints_of(plan, parts, folder, earlier_digest(folder)).load()[0].state
+    state = checkpoints_of(plan, parts, folder, earlier_digest(folder)).load(number)[0].state
     require_state(parts, state.algorithm, folder / CHECKPOINTS)
     found = updates(parts.algorithm, state.algorithm, problem.start)
     weights = parts.algorithm.weights(state.algorithm)

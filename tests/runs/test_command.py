@@ -165,6 +165,7 @@ def test_the_help_is_read_without_torch_and_runs_load_no_scipy():
                 "learning_rate": ("nan", "inf", "1e400", "x"),
                 "heterogeneity": ("nan", "inf", "-1"),
                 "save_every": ("nan", "-1"),
+                "save_in_round": ("nan", "-1"),
                 "executor": ("rays", ""),
             }.items()
             for value in values

@@ -140,7 +140,9 @@ def test_show_gives_settings_metrics_and_messages(tmp_path, capsys):
     assert versions == ["conduct: executor vmap, evaluate_every 2", "versions: python 3.11.7"]
     middle = BARS[round(0.5 * (len(BARS) - 1))]
     curve = BARS[-1] + middle + BARS[0]
-    assert cells(metrics) == [{"metric": "loss", "first": "8", "last": "0", "curve": curve}]
+    assert cells(metrics) == [
+        {"metric": "loss", "first": "8", "last": "0", "best": "0", "in round": "2", "curve": curve}
+    ]
     assert cells(messages) == [
         {"direction": "down", "what": "model", "messages": "2", "bytes": "200"},
         {"direction": "up", "what": "update", "messages": "2", "bytes": "100"},
@@ -156,21 +158,22 @@ def test_show_tells_many_runs_apart(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("losses", "curve"),
+    ("losses", "curve", "best"),
     [
-        ([1.0, "nan", 3.0], "_?@"),
-        (["nan", "nan"], "??"),
-        (["inf", 2.0, 1.0], "?@_"),
-        ([2.0, 2.0], "constant"),
-        ([5.0], "constant"),
-        ([0.0, None, 1.0], "_@"),
-        ([-1.7e308, 1.7e308], "_@"),
+        ([1.0, "nan", 3.0], "_?@", 0),
+        (["nan", "nan"], "??", 0),
+        (["inf", 2.0, 1.0], "?@_", 2),
+        ([2.0, 2.0], "constant", 0),
+        ([5.0], "constant", 0),
+        ([0.0, None, 1.0], "_@", 0),
+        ([-1.7e308, 1.7e308], "_@", 0),
     ],
 )
-def test_curves_of_any_numbers(tmp_path, capsys, losses, curve):
+def test_curves_of_any_numbers(tmp_path, capsys, losses, curve, best):
     lines = said(capsys, "show", write_run(tmp_path / "a", losses))
     (row,) = cells(lines[lines.index(next(line for line in lines if line.startswith("metric"))) :][:2])
     assert row["curve"] == curve
+    assert row["in round"] == str(best)
 
 
 def test_a_long_curve_keeps_its_ends(tmp_path, capsys):

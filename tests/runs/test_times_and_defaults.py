@@ -200,6 +200,7 @@ DEFAULTS = {
         "address": None,
         "gpus_per_worker": None,
         "save_every": 10.0,
+        "save_in_round": 60.0,
         "keep_every": None,
         "tensorboard": False,
         "root": None,

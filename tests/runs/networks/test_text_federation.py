@@ -13,11 +13,12 @@ import torch
 pytest.importorskip("transformers")
 peft = pytest.importorskip("peft")
 
+from limited_steps import Limited, limited  # noqa: E402
 from tiny_language import bert, llama, saved, transformers  # noqa: E402
 
 from algorithms.federation import Federation, FederationError  # noqa: E402
 from rankproof import main  # noqa: E402
-from runs.folder import METRICS  # noqa: E402
+from runs.folder import METRICS, train  # noqa: E402
 from runs.networks.language_model import ARCHITECTURES, Place, tokenizer_of, usual_layers  # noqa: E402
 from runs.networks.peft_export import base_of  # noqa: E402
 from runs.plan import code_of, make_plan, parts_of, read_run  # noqa: E402
@@ -73,7 +74,7 @@ NAMED = ["--text", "body", "--label", "kind", "--client", "site"]
 def test_a_file_of_classified_texts_from_the_command_line_to_peft(tmp_path, models, capsys):
     data = write(tmp_path / "mails.jsonl", classified())
     run = ["train", "fedlora", "--data", str(data), "--model", f"hf:{models / 'bert'}", *NAMED, "--rank", "2"]
-    assert main([*run, "--out", str(tmp_path / "once"), "--rounds", "3"]) == 0
+    assert main([*run, "--out", str(tmp_path / "once"), "--rounds", "3", "--keep-every", "1"]) == 0
     text = capsys.readouterr().err
     assert re.search(r"\d+ training texts, of 3 clients, and \d+ test texts, of 2 classes", text)
     assert r"layers with adapters: *.query, *.value, the default for the model" in text
@@ -85,6 +86,12 @@ def test_a_file_of_classified_texts_from_the_command_line_to_peft(tmp_path, mode
     assert (tmp_path / "once" / METRICS).read_bytes() == (tmp_path / "run" / METRICS).read_bytes()
 
     assert main(["runs", "export", str(tmp_path / "run"), "--out", str(tmp_path / "adapter")]) == 0
+    capsys.readouterr()
+    out = ["--out", str(tmp_path / "of-2")]
+    assert main(["runs", "export", str(tmp_path / "once"), "--round", "2", *out]) == 0
+    assert "the adapter after round 2\n" in capsys.readouterr().out
+    assert main(["runs", "export", str(tmp_path / "once"), "--round", "4", *out]) == 2
+    assert "has no checkpoint of round 4, but of 1, 2, 3" in capsys.readouterr().err
     assert main(["runs", "list", str(tmp_path)]) == 0
     config = json.loads((tmp_path / "adapter" / "adapter_config.json").read_text())
     assert config["base_model_name_or_path"] == os.path.relpath(models / "bert")
@@ -105,6 +112,24 @@ def test_a_file_of_classified_texts_from_the_command_line_to_peft(tmp_path, mode
     data.unlink()
     assert main(["train", "--resume", str(tmp_path / "run"), "--rounds", "4"]) == 2
     assert f"{data} does not exist" in capsys.readouterr().err
+
+
+def test_a_run_that_is_interrupted_within_a_round_resumes_between_two_steps(tmp_path, models):
+    given = {"model": f"hf:{models / 'bert'}", "text": "body", "label": "kind", "client": "site", "dropout": 0.2}
+    given |= {"batch": 4, "micro_batch": 3, "optimiser_state": "personal", "rank": 2}
+    plan = make_plan("fedlora", str(write(tmp_path / "mails.jsonl", classified())), given, Conduct(rounds=2))
+    Limited.left = 0
+    whole = train(plan, tmp_path / "whole", parts=limited(parts_of(plan)))
+    for after in (3, 3, 4):
+        Limited.left = after
+        with pytest.raises(KeyboardInterrupt):
+            train(plan, tmp_path / "again", parts=limited(parts_of(plan)))
+    lines = []
+    Limited.left = 0
+    assert train(plan, tmp_path / "again", say=lines.append, parts=limited(parts_of(plan))) == whole
+    assert re.fullmatch(r"resuming after round 1, exchange 1, \d clients?( and \d steps)?", lines[0])
+    for name in (METRICS, "checkpoints/round-000002.safetensors"):
+        assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
 def test_further_metrics_are_columns_where_they_are_asked_for(tmp_path, models):
@@ -128,7 +153,7 @@ def test_further_metrics_are_columns_where_they_are_asked_for(tmp_path, models):
     causal = make_plan(
         "fedavg", str(write(tmp_path / "a.jsonl", asked())), {"model": f"hf:{models / 'llama'}", "metrics": "f1"}
     )
-    with pytest.raises(FederationError, match="the metrics are those of a classification"):
+    with pytest.raises(FederationError, match="no metric 'f1' of answers; metrics takes exact_match, choice"):
         parts_of(causal)
 
 
