@@ -119,10 +119,8 @@ class SpectrumTracker:
         Raises:
             CurvatureError: A quantity or a number that is not valid.
         """
-        if not isinstance(every, Integral) or isinstance(every, bool) or every < 1:
-            raise CurvatureError(f"every must be a whole number of at least 1, got {every!r}", keywords=("every",))
-        if not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0:
-            raise CurvatureError(f"seed must be a whole number of at least 0, got {seed!r}", keywords=("seed",))
+        _require_whole("every", every, 1)
+        _require_whole("seed", seed, 0)
         budget = None if memory is None else Budget.of(memory)
         self._settings = MeasureSettings(relative_width, confidence, products, basis, steps, 1, budget)
         self._quantities = read_quantities(quantities)
@@ -216,6 +214,11 @@ class SpectrumTracker:
     def __repr__(self) -> str:
         names = join_texts([str(one) for one in self._quantities])
         return f"SpectrumTracker({names}, {len(self._states)} states)"
+
+
+def _require_whole(name: str, value: Any, least: int) -> None:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise CurvatureError(f"{name} must be a whole number of at least {least}, got {value!r}", keywords=(name,))
 
 
 @contextmanager

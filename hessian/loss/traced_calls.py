@@ -148,5 +148,5 @@ def contents_digest(tensors: Iterable[Tensor]) -> str:
     for tensor in tensors:
         plain = tensor.detach().cpu().contiguous()
         digest.update(repr((plain.dtype, tuple(plain.shape))).encode())
-        digest.update(memoryview(plain.reshape(-1).view(torch.uint8).numpy()))
+        digest.update(plain.reshape(-1).view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()
