@@ -1,11 +1,13 @@
 """Cost and coverage of spectra followed through training, against a search from nothing at each state.
 
-``python benchmarks/tracker.py`` trains a narrow ResNet-10 on MNIST and measures sharpness and stable rank at 100
-states, once by one `SpectrumTracker` and once by `Curvature` and `measure` at each state, both to a width of 10 %. It
-then measures paths of matrices with known eigenvalues, whose eigenvectors turn slowly, faster, or completely between
-two states. It writes to ``tracker.json`` the CPU time in gradients and the products of both, the share of states at which
-their intervals overlap, and by path and quantity the share of intervals that contain the exact value (nominal 95 %).
-``--only network`` or ``--only paths`` measures one of them and keeps the other. One thread, CPU seconds.
+``python benchmarks/tracker.py`` trains a narrow ResNet-10 on MNIST and measures the sharpness, alone and with the
+stable rank, at 100 states, once by one `SpectrumTracker` and once by `Curvature` and `measure` at each state, both to a
+width of 10 %. It then measures paths of matrices with known eigenvalues, whose eigenvectors turn slowly, faster, or
+completely between two states. It writes to ``tracker.json`` the CPU time in gradients and the products of both, the
+share of states at which their intervals overlap, and by path and quantity the share of intervals that contain the exact
+value (nominal 95 %).
+
+``--only`` measures one part and keeps the others. One thread, CPU seconds.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ from workloads.image_networks.resnet import resnet
 
 Array = NDArray[np.float64]
 STATES, EVERY, BEFORE, WIDTH = 100, 1, 60, 0.1
-ASKED = ("sharpness", "stable-rank")
+ASKED = {"sharpness": ("sharpness",), "both": ("sharpness", "stable-rank")}
 P, LENGTH, REPETITIONS = 80, 5, 25
 TURNS = {"slow": 0.01, "fast": 0.1, "complete": 1.0}
 """Sizes of the rotation between two states; at the last, nothing of an eigenvector is left."""
@@ -53,14 +55,14 @@ TRUTHS: dict[str, Callable[[Array], float]] = {
 }
 
 
-def network(states: int) -> dict[str, Any]:
+def network(states: int, asked: tuple[str, ...]) -> dict[str, Any]:
     """Return cost and agreement at the states of a training."""
     images, labels = mnist(7, 2000)
     x, y = images[:64, None], labels[:64]
     model = resnet(10, 10, 0, channels=1, width=8)
     optimiser = torch.optim.SGD(model.parameters(), lr=0.02)
     generator = torch.Generator().manual_seed(0)
-    tracker = SpectrumTracker(model, CLASSES, (x, y), every=EVERY, quantities=ASKED, relative_width=WIDTH)
+    tracker = SpectrumTracker(model, CLASSES, (x, y), every=EVERY, quantities=asked, relative_width=WIDTH)
     rows = []
     for step in range(-BEFORE, states * EVERY):
         chosen = torch.randint(0, len(images), (64,), generator=generator)
@@ -80,7 +82,7 @@ def network(states: int) -> dict[str, Any]:
         started = time.process_time()
         curvature = Curvature(model, CLASSES, (x, y))
         checks = time.process_time() - started
-        found = measure(curvature, ASKED, relative_width=WIDTH, seed=step)
+        found = measure(curvature, asked, relative_width=WIDTH, seed=step)
         cold = time.process_time() - started
         rows.append(
             {
@@ -91,9 +93,9 @@ def network(states: int) -> dict[str, Any]:
                 "tracked products": sum(state.measurement.products.values()),
                 "cold products": sum(found.products.values()),
                 "overlap": all(
-                    state[name].low <= found[name].high and found[name].low <= state[name].high for name in ASKED
+                    state[name].low <= found[name].high and found[name].low <= state[name].high for name in asked
                 ),
-                "reached": all(state[name].reached for name in ASKED),
+                "reached": all(state[name].reached for name in asked),
             }
         )
         print(f"state {len(rows)}: {rows[-1]}", file=sys.stderr, flush=True)
@@ -131,7 +133,7 @@ def path(rng: np.random.Generator, turn: float) -> Iterator[tuple[Array, torch.T
         basis = rotation @ basis
 
 
-def paths(states: int) -> dict[str, Any]:
+def paths(repetitions: int) -> dict[str, Any]:
     """Return the coverage along paths of matrices, at the states that start from the one before."""
     settings = MeasureSettings(relative_width=0.2, products=400, basis=60)
     answer: dict[str, Any] = {}
@@ -140,7 +142,7 @@ def paths(states: int) -> dict[str, Any]:
             quantities = read_quantities(asked)
             inside: dict[str, list[bool]] = {one: [] for one in asked}
             counts: dict[bool, list[int]] = {True: [], False: []}
-            for repetition in range(REPETITIONS):
+            for repetition in range(repetitions):
                 start = None
                 for place, (values, dense) in enumerate(path(np.random.default_rng([repetition, 1]), turn)):
                     found, start = measure_from(
@@ -167,15 +169,20 @@ def main() -> None:
     """Run the parts, and write the JSON file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("tracker.json"))
-    parser.add_argument("--only", choices=("network", "paths"))
+    parser.add_argument("--only", choices=(*(f"network, {name}" for name in ASKED), "paths"))
     parser.add_argument("--states", type=int, default=STATES, help="states of the network")
+    parser.add_argument("--repetitions", type=int, default=REPETITIONS, help="repetitions of each path")
     options = parser.parse_args()
     torch.set_num_threads(1)
     answer = json.loads(options.out.read_text()) if options.out.exists() else {}
-    for name, part in (("network", network), ("paths", paths)):
+    parts: dict[str, tuple[Callable[..., dict[str, Any]], tuple[Any, ...]]] = {
+        f"network, {name}": (network, (options.states, asked)) for name, asked in ASKED.items()
+    }
+    parts["paths"] = (paths, (options.repetitions,))
+    for name, (part, given) in parts.items():
         if options.only in (None, name):
             started = time.process_time()
-            answer[name] = {**part(options.states), "cpu_seconds": round(time.process_time() - started, 1)}
+            answer[name] = {**part(*given), "cpu_seconds": round(time.process_time() - started, 1)}
     answer["environment"] = {**machine(), "packages": package_versions(("torch", "numpy", "scipy")), "threads": 1}
     write_whole({options.out: (json.dumps(answer, indent=1) + "\n").encode()})
 

@@ -164,6 +164,10 @@ class WarmSearch(SharedSearch):
         count = min(self.start.plan(self.wanted, self.width, self.confidence_of_each), most)
         krylov = Krylov(self.operator, self.rng, given=self.start.vectors[:count], store=self.plan.store)
         chain = self._bound_rest(krylov)
+        if self.wanted.intersection(BY_PROBES):
+            planned = self._predict_count(self._square_bound(krylov))
+            if planned + len(krylov.given) > self.start.products:
+                return None  # before the vectors are multiplied
         while any(place >= krylov.size for place in krylov.given):
             krylov.bring_forward(min(place for place in krylov.given if place >= krylov.size))
             krylov.extend(1)
@@ -214,12 +218,13 @@ class WarmSearch(SharedSearch):
         if not self.wanted.intersection(BY_PROBES):
             return True
         # A step more lowers the bound, down to the largest Ritz value at best, and with it the number of probes.
+        best = self._predict_count((CLOSE * krylov.largest) ** 2)
+        return self._predict_count(self._square_bound(krylov)) - best <= FEWEST
+
+    def _predict_count(self, bound: float) -> int:
+        """Return the number of probes for a bound of the rest, if the matrix is like the earlier one."""
         rest, whole = self.start.rest / self.scaled.unit**2, self.start.whole / self.scaled.unit**2
-        now, best = (
-            bounded_count(rest, bound, self._confidence_of_probes, 0.85 * self.width * whole, MANY)
-            for bound in (self._square_bound(krylov), (CLOSE * krylov.largest) ** 2)
-        )
-        return now - best <= FEWEST
+        return bounded_count(rest, bound, self._confidence_of_probes, 0.85 * self.width * whole, MANY)
 
     def _rest_end(self, krylov: Krylov, sign: float) -> float:
         return complement_end(krylov, sign, 1.0 - self.confidence_of_each)
