@@ -134,7 +134,7 @@ def path(rng: np.random.Generator, turn: float) -> Iterator[tuple[Array, torch.T
 
 
 def paths(repetitions: int) -> dict[str, Any]:
-    """Return the coverage along paths of matrices, at the states that start from the one before."""
+    """Return the coverage along paths of matrices, at all states but the first."""
     settings = MeasureSettings(relative_width=0.2, products=400, basis=60)
     answer: dict[str, Any] = {}
     for name, turn in TURNS.items():
@@ -152,8 +152,8 @@ def paths(repetitions: int) -> dict[str, Any]:
                         lambda part, place=place, repetition=repetition: stream_of(part, repetition, place),
                         start,
                     )
-                    counts[found.warm].append(sum(found.products.values()))
-                    for one in asked if found.warm else ():
+                    counts[place > 0].append(sum(found.products.values()))
+                    for one in asked if place else ():
                         inside[one].append(TRUTHS[one](values) in found[one])
             answer[f"{name} turns, {', '.join(asked)}"] = {
                 "coverage": {one: float(np.mean(hits)) for one, hits in inside.items()},

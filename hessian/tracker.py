@@ -65,7 +65,7 @@ class SpectrumTracker:
 
     Call the tracker after each step. The checks of a structure run once, and every later state takes one reading of the
     data for them (`hessian.PassedChecks`). The search at a state starts from the eigenvectors of the one before and
-    plans its probes by what that found (`hessian.quantities.warm_search`).
+    plans its probes by what that found (`hessian.quantities.warm_search`), unless starting from nothing is cheaper.
 
     Each interval holds at its own state with the stated confidence, whatever happened before. A bound of what the
     earlier eigenvectors leave out rests on a starting vector that is drawn anew in their complement, and probes are

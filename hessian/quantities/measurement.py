@@ -237,7 +237,8 @@ def _measure(
         _rows_for_rules(operator.P, settings.steps) if by_rules else 0,
     )
     searched: Searched | None = None
-    if start is not None and not by_rules and "diagonal" not in names and plan.store == Store():
+    usable = not by_rules and "diagonal" not in names and plan.store == Store()
+    if start is not None and usable and start.plan(names, settings.relative_width, settings.confidence):
         common = {field.name: getattr(search, field.name) for field in fields(search)}
         warm = WarmSearch(**common, start=start, scaled=scaled)
         searched = warm.search_on()

@@ -106,6 +106,9 @@ class WarmStart:
     def plan(self, wanted: frozenset[str], width: float, confidence: float) -> int:
         """Return how many vectors to start from: those for which vectors and probes are fewest together.
 
+        It is 0 if a search from nothing is likely to be cheaper, as it is where many eigenvalues are nearly as large as
+        the largest. This is known before anything is drawn.
+
         Args:
             wanted: Names of the quantities.
             width: Relative width asked for.
@@ -114,11 +117,14 @@ class WarmStart:
         sizes, most = np.abs(self.values), len(self.vectors)
         fallen = np.flatnonzero(sizes[1 : most + 1] <= FALLEN * sizes[0]) + 1
         least = min(int(fallen[0]) if len(fallen) else most, most)
-        if not wanted.intersection(BY_PROBES):
-            return least
-        counts = range(least, most + 1)
-        costs = [count + self._probes_after(count, wanted, width, confidence) for count in counts]
-        return counts[int(np.argmin(costs))]
+        by_probes = bool(wanted.intersection(BY_PROBES))
+        counts = range(least, most + 1) if by_probes else range(least, least + 1)
+        costs = [
+            STEPS_AFTER + count + (self._probes_after(count, wanted, width, confidence) if by_probes else 0)
+            for count in counts
+        ]
+        best = int(np.argmin(costs))
+        return counts[best] if costs[best] < self.products else 0
 
     def _probes_after(self, count: int, wanted: frozenset[str], width: float, confidence: float) -> int:
         """Predict the number of probes if the basis starts with so many vectors and a few steps follow."""
@@ -161,7 +167,7 @@ class WarmSearch(SharedSearch):
             CurvatureError: A product is not finite.
         """
         most = min(self.operator.P - 1, max(self.plan.rows - 2, 0), max(self.budget - STEPS_AFTER - PILOT, 0))
-        count = min(self.start.plan(self.wanted, self.width, self.confidence_of_each), most)
+        count = min(self.start.plan(self.wanted, self.width, self.confidence), most)
         krylov = Krylov(self.operator, self.rng, given=self.start.vectors[:count], store=self.plan.store)
         chain = self._bound_rest(krylov)
         if self.wanted.intersection(BY_PROBES):
