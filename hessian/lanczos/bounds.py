@@ -115,7 +115,7 @@ class _Seen:
     Attributes:
         P: Dimension.
         theta: Ritz values.
-        first: Coefficients of the random row.
+        first: Random row, by its coefficients.
         C: Coupling of the Ritz vectors to the rest.
         alone: The random row is the only start.
     """
@@ -146,7 +146,7 @@ def _probable_bound(seen: _Seen, chance: float, signs: tuple[float, ...]) -> flo
     """Return a bound of the matrix times each sign.
 
     Args:
-        seen: What the basis shows.
+        seen: Part of the matrix that the basis shows.
         chance: Chance that the row sees too little of an eigenvector at one end.
         signs: 1 for the upper end of the spectrum, -1 for the lower one.
     """

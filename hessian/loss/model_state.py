@@ -325,7 +325,7 @@ class PureModel:
 
         Args:
             calls: Losses of samples from all batches, with tensors in place of the chosen parameters.
-            kept: What an earlier call has left, see there.
+            kept: Storages that an earlier call has left, see there.
 
         Raises:
             CurvatureError: There are some, see `hessian.loss.kept_tensors`.

@@ -33,10 +33,10 @@ WITHOUT_REFERENCES = 2
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What a loss over data computes.
+    """Identity of the computation of a loss over data.
 
     Attributes:
-        subject: What is measured: parameters, shapes and options.
+        subject: Subject of the measurement: parameters, shapes and options.
         structure: Digest of operations, graphs and shapes of all batches, and of the code that ran.
         contents: Numbers of the data and of what is constant, apart from statistics of batch norm.
     """
@@ -47,7 +47,7 @@ class Fingerprint:
 
     @property
     def key(self) -> Hashable:
-        """What identifies a structure."""
+        """Key of the structure."""
         return self.subject, self.structure
 
 
@@ -120,7 +120,7 @@ def read_with_fingerprint(objective: Objective, subject: Hashable) -> Reading | 
 
     Args:
         objective: Model, loss and data.
-        subject: What is measured, as part of the fingerprint.
+        subject: Subject of the measurement, as part of the fingerprint.
     """
     objective = replace(objective, losses=())  # of this reading alone
     largest, codes = LargestNumber(), set[CodeType]()
