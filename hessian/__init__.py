@@ -10,6 +10,7 @@ from hessian.lanczos.krylov import Krylov, RitzPairs
 from hessian.lanczos.memory import Budget
 from hessian.lanczos.quadrature import Moment, SpectralMeasure, spectral_measure
 from hessian.lanczos.stable_rank import stable_rank_of
+from hessian.loss.passed_checks import PassedChecks
 from hessian.loss.routes import RouteWarning
 from hessian.network_rank import stable_rank
 from hessian.numerics.intervals import Interval, StableRankInterval
@@ -24,6 +25,7 @@ from hessian.quantities.estimates import Estimate, Measurement, Profile
 from hessian.quantities.measurement import measure
 from hessian.quantities.names import Quantity
 from hessian.spectrum import SpectrumReport, SpectrumSettings, measure_spectrum
+from hessian.tracker import SpectrumTracker, TrackedState
 
 __all__ = [
     "Budget",
@@ -41,6 +43,7 @@ __all__ = [
     "MeasuredFit",
     "Measurement",
     "Moment",
+    "PassedChecks",
     "Profile",
     "Quantity",
     "RankChange",
@@ -52,9 +55,11 @@ __all__ = [
     "SpectralMeasure",
     "SpectrumReport",
     "SpectrumSettings",
+    "SpectrumTracker",
     "SpikedFit",
     "StableRankInterval",
     "SymmetricOperator",
+    "TrackedState",
     "Workers",
     "as_scipy",
     "bootstrap_eigenvalues",

@@ -24,6 +24,7 @@ from figures.spectrum.measured_spectrum import (
     settings_of,
 )
 from figures.style import BLACK, MARKERS, SERIES, WIDTH
+from hessian.loss.passed_checks import PassedChecks
 from hessian.loss.state_files import load_state, numbered_states, order_of_states
 from hessian.numerics.intervals import Interval
 from hessian.numerics.symmetric import CurvatureError
@@ -119,6 +120,7 @@ def measure_run(
         "memory": request.settings.memory,
         "vectorize": "trial" if request.trial else 1,
         "workers": Workers.of(request.workers, request.ray),
+        "checks": PassedChecks(),
     }
     rows: list[dict[str, Any]] = []
     before = None

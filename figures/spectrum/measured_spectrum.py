@@ -21,6 +21,7 @@ from hessian.block_ranks import block_ranks
 from hessian.loss.batches import Loss, size_of
 from hessian.loss.factories import count_of, data_of, find_law, loss_of_name, model_of, user_error
 from hessian.loss.output_curvature import MATRICES, Law
+from hessian.loss.passed_checks import PassedChecks
 from hessian.numerics.intervals import format_interval
 from hessian.numerics.symmetric import CurvatureError
 from hessian.operators.curvature import Curvature
@@ -97,6 +98,8 @@ def operators_of(
 ) -> Iterator[Curvature]:
     """Yield the requested matrix at each of several states of the network, over the same data.
 
+    Checks of what the network computes are made at the first state, and again where it computes something else.
+
     Args:
         request: Names, loss, matrix, device.
         states: Each puts the network in a state, on its device and in its dtype.
@@ -116,10 +119,11 @@ def operators_of(
     model = _converted(request, model_of(request.model))  # before states are loaded, which would be rounded to its type
     say("reading the data")
     data = data_of(request.data)
+    passed = PassedChecks()
     for state in states:
         state(model)
         say("checking loss and derivatives")
-        yield _operator(request, model, loss, data, count, law, team)
+        yield _operator(request, model, loss, data, count, law, team, passed)
 
 
 def _converted(request: SpectrumRequest, model: nn.Module) -> nn.Module:
@@ -139,6 +143,7 @@ def _operator(
     count: Callable[[Any], int],
     law: Law | None,
     team: Workers | None,
+    passed: PassedChecks,
 ) -> Curvature:
     try:
         return Curvature(
@@ -154,6 +159,7 @@ def _operator(
             vectorize="trial" if request.trial else 1,
             memory=request.settings.memory,
             workers=team,
+            checks=passed,
         )
     except CurvatureError:
         raise

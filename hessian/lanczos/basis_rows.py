@@ -124,6 +124,13 @@ class Rows:
         factors = self.factors(first, last)
         return into if factors is None else into.mul_(factors[:, None])
 
+    def swap(self, one: int, other: int) -> None:
+        """Let two rows in memory change places."""
+        assert max(one, other) < len(self._kept)
+        self._kept[[one, other]] = self._kept[[other, one]]
+        if self._factors:
+            self._factors[one], self._factors[other] = self._factors[other], self._factors[one]
+
     def factors(self, first: int, last: int) -> Tensor | None:
         """Return the factors by which entries of tiles must be multiplied, ``(last - first,)``; None if all are 1."""
         if not self._factors:

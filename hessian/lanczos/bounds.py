@@ -10,11 +10,17 @@ beyond the Ritz values: $\langle v_1, u\rangle^2 \le m^T (1 + M^TM)^{-1} m$ with
 first row of M. A starting vector uniform on the sphere has $\langle v_1, u\rangle^2 \sim$ Beta(1/2, (P - 1)/2), so this
 part is hardly ever so small (van Dorsselaer, Hochstenbach and van der Vorst, 2000). The event depends only on the
 starting vector, so it does not matter how the number of steps was chosen.
+
+The same holds for the compression of H to the complement of given rows W, with V the other rows and the first of them
+a vector uniform on the sphere of that complement. W may depend on anything but this vector. So approximate eigenvectors
+of an earlier matrix may be given: if they are good, the bound c of the complement is far below the largest Ritz value,
+and the certificate above then bounds the eigenvalues of H itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import inf, log, sqrt
 
 import numpy as np
@@ -65,9 +71,30 @@ def probable_norm(krylov: Krylov, chance: float) -> float:
 def _probable_norm(krylov: Krylov, chance: float) -> float:
     if krylov.restarted:
         raise CurvatureError("after a restart the first row is not random, so it gives no bound on the norm")
-    theta, _, _ = krylov.ritz()
-    ends = sorted(((float(theta[-1]), 1.0), (-float(theta[0]), -1.0)), reverse=True)
-    return _probable_bound(krylov, chance / 2.0, ends)
+    return _probable_bound(_Seen.of(krylov), chance / 2.0, (1.0, -1.0))
+
+
+def complement_norm(krylov: Krylov, chance: float) -> float:
+    """Return an upper bound of the norm in the complement of the given rows, which fails with at most this chance.
+
+    Args:
+        krylov: The basis, whose first row that was not given was drawn at random in the complement of those that were.
+        chance: Chance that this row sees too little of an eigenvector of the compression to the complement.
+    """
+
+    def find() -> float:
+        return _probable_bound(_Seen.of_complement(krylov), chance / 2.0, (1.0, -1.0))
+
+    return krylov.remember(("complement norm", chance), find)
+
+
+def complement_end(krylov: Krylov, sign: float, chance: float) -> float:
+    """Return the same for the largest eigenvalue of the matrix times a sign."""
+
+    def find() -> float:
+        return _probable_bound(_Seen.of_complement(krylov), chance, (sign,))
+
+    return krylov.remember(("complement end", sign, chance), find)
 
 
 def probable_end(krylov: Krylov, sign: float, chance: float) -> float:
@@ -78,27 +105,58 @@ def probable_end(krylov: Krylov, sign: float, chance: float) -> float:
         sign: 1 for the upper end of the spectrum, -1 for the lower one.
         chance: Chance that the row sees too little of an eigenvector.
     """
-    theta, _, _ = krylov.ritz()
-    return krylov.remember(
-        ("probable end", sign, chance), lambda: _probable_bound(krylov, chance, [(float((sign * theta).max()), sign)])
-    )
+    return krylov.remember(("probable end", sign, chance), lambda: _probable_bound(_Seen.of(krylov), chance, (sign,)))
 
 
-def _probable_bound(krylov: Krylov, chance: float, ends: list[tuple[float, float]]) -> float:
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """Part of a matrix that a basis shows whose first row is random.
+
+    Attributes:
+        P: Dimension.
+        theta: Ritz values.
+        first: Random row, by its coefficients.
+        C: Coupling of the Ritz vectors to the rest.
+        alone: The random row is the only start.
+    """
+
+    P: int
+    theta: Array
+    first: Array
+    C: Array
+    alone: bool
+
+    @staticmethod
+    def of(krylov: Krylov) -> _Seen:
+        """Return what a basis shows of the matrix."""
+        theta, S, _ = krylov.ritz()
+        return _Seen(krylov.P, theta, S[0], krylov.coupling @ S, krylov.starts == 1)
+
+    @staticmethod
+    def of_complement(krylov: Krylov) -> _Seen:
+        """Return what the rows that were not given show of the compression to the complement of those that were."""
+        given = np.array(krylov.given, dtype=int)
+        inside = np.setdiff1d(np.arange(krylov.size), given)
+        outside = np.setdiff1d(np.arange(len(krylov.coupling)), given - krylov.size)
+        theta, S = np.linalg.eigh(krylov.compression[np.ix_(inside, inside)])
+        return _Seen(krylov.P - len(given), theta, S[0], krylov.coupling[np.ix_(outside, inside)] @ S, False)
+
+
+def _probable_bound(seen: _Seen, chance: float, signs: tuple[float, ...]) -> float:
     """Return a bound of the matrix times each sign.
 
     Args:
-        krylov: The basis.
+        seen: Part of the matrix that the basis shows.
         chance: Chance that the row sees too little of an eigenvector at one end.
-        ends: Largest Ritz value of the matrix times a sign, and the sign, in decreasing order.
+        signs: 1 for the upper end of the spectrum, -1 for the lower one.
     """
-    theta, S, _ = krylov.ritz()
-    first, C = S[0], krylov.coupling @ S
+    theta, first, C = seen.theta, seen.first, seen.C
+    ends = sorted(((float((sign * theta).max()), sign) for sign in signs), reverse=True)
     low = ends[0][0]
     scale = float(np.abs(theta).max()) + float(np.linalg.norm(C, 2)) if len(C) else 0.0
     if scale == 0.0:
         return low  # the basis is invariant, and a random vector has a part along every eigenvector
-    least = float(beta.ppf(chance, 0.5, (krylov.P - 1) / 2.0))
+    least = float(beta.ppf(chance, 0.5, (seen.P - 1) / 2.0))
 
     def excess(bound: float, sign: float) -> float:
         return _excess(theta, first, C, least, bound, sign)
@@ -112,7 +170,7 @@ def _probable_bound(krylov: Krylov, chance: float, ends: list[tuple[float, float
     found = low
     for start, sign in ends:
         near = last = start + 1e-10 * scale
-        if krylov.starts == 1:
+        if seen.alone:
             # It rises with the bound: this end stays below what is found, or is beyond.
             within = excess(max(near, found), sign) >= 0.0
         else:
@@ -167,17 +225,31 @@ def _excess(theta: Array, first: Array, C: Array, least: float, bound: float, si
 
 def certified_norm(krylov: Krylov, c: float) -> float:
     """Return an upper bound of the spectral norm, given c for C; infinite if c reaches the largest Ritz value."""
-    T, B, low = krylov.compression, krylov.coupling, krylov.largest
-    if c >= low or len(B) == 0:
-        return low if c < low else inf
-    square = B.T @ B
-    reach = float(np.linalg.norm(B, 2))
+    low = krylov.largest
+    if c >= low:
+        return inf
+    return max(certified_end(krylov, sign, c, low) for sign in (1.0, -1.0))
+
+
+def certified_end(krylov: Krylov, sign: float, c: float, low: float) -> float:
+    """Return an upper bound of the largest eigenvalue of the matrix times a sign.
+
+    Args:
+        krylov: The basis.
+        sign: 1 for the upper end of the spectrum, -1 for the lower one.
+        c: Upper bound of the eigenvalues of C times the sign.
+        low: More than c, and at least the largest Ritz value times the sign; no bound is less.
+    """
+    T, B = krylov.compression, krylov.coupling
+    if len(B) == 0:
+        return low
+    square, reach = B.T @ B, float(np.linalg.norm(B, 2))
 
     def excess(bound: float, sign: float) -> float:
         return bound - float(np.linalg.eigvalsh(sign * T + square / (bound - c))[-1])
 
-    highest = low + reach  # at least the solution, since C and T alone have norm at most low
-    return max(_root(excess, sign, max(low, c) * (1 + 1e-12), highest * (1 + 1e-9)) for sign in (1.0, -1.0))
+    # The highest is at least the solution, since C and T alone have no eigenvalue beyond low.
+    return _root(excess, sign, low + 1e-12 * abs(low), low + reach + 1e-9 * (abs(low) + reach))
 
 
 def _root(excess: Callable[[float, float], float], sign: float, low: float, high: float) -> float:

@@ -74,6 +74,7 @@ class Krylov:
     Attributes:
         products: Products with one vector so far.
         starts: Starting vectors so far.
+        given: Positions of rows that were given, such as approximate eigenvectors, which need not be random.
         restarted: The first row is no longer a starting vector.
         lost_square: Squared Frobenius norm of E, what lower precision of the rows has lost of the products.
         invariant: The basis spans an invariant subspace, to rounding; it grows only by `seed`.
@@ -86,6 +87,7 @@ class Krylov:
         *,
         block: int = 1,
         start: Tensor | None = None,
+        given: Tensor | None = None,
         store: Store = Store(),  # noqa: B008
         outside: Sequence[Tensor] = (),
     ) -> None:
@@ -96,6 +98,8 @@ class Krylov:
             rng: Source of the starting vectors.
             block: Number of starting vectors, and of products taken together.
             start: A single starting vector ``(P,)`` instead, not zero.
+            given: Nearly orthonormal rows ``(k, P)`` that precede the starting vectors, which are then drawn in their
+                complement. They wait for products like all others, and `bring_forward` changes the order.
             store: How the rows are kept.
             outside: Orthonormal rows ``(m, P)`` to whose complement the operator is compressed.
 
@@ -113,6 +117,9 @@ class Krylov:
         self._scale = 0.0
         self._asymmetry = 0.0
         self._found: dict[Hashable, Any] = {}
+        for row in () if given is None else given:
+            self._add(row[None].to(operator.device, operator.dtype, copy=True))
+        self.given: tuple[int, ...] = tuple(range(len(self._rows)))
         if start is None:
             self.seed(block)
         else:
@@ -195,13 +202,32 @@ class Krylov:
         self._found.clear()
         for _ in range(min(count, self._rows.room)):
             for _attempt in range(3):
-                start = normal_rows(self._operator, self._rng, 1)
-                start /= torch.linalg.vector_norm(start)
-                _, norm = self._orthogonalise(start)
-                if norm > 1e-6:
+                if self._add(normal_rows(self._operator, self._rng, 1)):
                     self.starts += 1
-                    self._rows.append(start[0].div_(norm))
                     break
+
+    def _add(self, row: Tensor) -> bool:
+        """Add a row ``(1, P)``, orthogonal to all others; return whether that left anything of it."""
+        row /= torch.linalg.vector_norm(row)
+        _, norm = self._orthogonalise(row)
+        if norm > 1e-6:
+            self._rows.append(row[0].div_(norm))
+        return norm > 1e-6
+
+    def bring_forward(self, place: int) -> None:
+        """Take the product with another waiting row next, which changes places with the one that was next.
+
+        Args:
+            place: Position of the row among all rows.
+        """
+        if place != self.steps:
+            self._found.clear()
+            self._rows.swap(self.steps, place)
+            if len(self._columns) < len(self._rows):
+                self._columns = np.pad(self._columns, ((0, len(self._rows) - len(self._columns)), (0, 0)))
+            self._columns[[self.steps, place]] = self._columns[[place, self.steps]]
+            places = {self.steps: place, place: self.steps}
+            self.given = tuple(places.get(one, one) for one in self.given)
 
     def extend(self, steps: int, report: Callable[[int], None] | None = None) -> None:
         """Take so many further products, unless the basis becomes invariant.

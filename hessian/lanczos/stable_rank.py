@@ -293,8 +293,14 @@ class StableRankEstimator:
 
         return sign_probes(self.operator, count, self.rng, self._norm(krylov), self.plan.together, report)
 
+    def _bound_norm(self, krylov: Krylov, rest: Interval) -> Interval:
+        return spectral_norm(krylov, rest.high, self.confidence)
+
+    def _is_certified(self, krylov: Krylov, rest: Interval) -> bool:
+        return certified_norm(krylov, sqrt(rest.high)) < inf
+
     def _build_interval(self, krylov: Krylov, rest: Interval, probes: int) -> StableRankInterval:
-        norm = spectral_norm(krylov, rest.high, self.confidence)
+        norm = self._bound_norm(krylov, rest)
         if not norm.low > 10.0 * krylov.rounding or not isfinite(norm.high):
             if (rounding := rounding_of(self.operator)) > MOST:
                 raise CurvatureError(
@@ -325,7 +331,7 @@ class StableRankEstimator:
             frobenius=Interval(*(sqrt(end) for end in (square.value, square.low, square.high))),
             eigenvalue=float(values[top]),
             residual=float(residuals[top]) + krylov.rounding + sqrt(krylov.lost_square),
-            certified=certified_norm(krylov, sqrt(rest.high)) < inf,
+            certified=self._is_certified(krylov, rest),
             deterministic_width=max((high - low) / value - statistical, 0.0),
             statistical_width=statistical,
             steps=krylov.size,

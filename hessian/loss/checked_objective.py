@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -28,8 +28,9 @@ from hessian.loss.kept_tensors import Call
 from hessian.loss.model_state import PureModel, Selection, check_modes, padding_rows, select_parameters
 from hessian.loss.objective import Objective
 from hessian.loss.output_curvature import Law, law_of, not_one_multiple
+from hessian.loss.passed_checks import PassedChecks, Reading, read_with_fingerprint
 from hessian.loss.product_rounding import LargestNumber
-from hessian.loss.second_derivative_check import UNSETTLED, require_second_derivatives
+from hessian.loss.second_derivative_check import UNSETTLED, measure_rounding, require_second_derivatives
 from hessian.numerics.live_bytes import measure_memory
 from hessian.numerics.symmetric import CurvatureError
 
@@ -56,6 +57,7 @@ def checked_objective(
     in_interval: bool = False,
     by_rows: bool = False,
     offered: Sequence[str] = ("count", "reduction"),
+    passed: PassedChecks | None = None,
 ) -> Objective:
     """Read the data and check what a curvature of the loss rests on.
 
@@ -74,6 +76,7 @@ def checked_objective(
         in_interval: The result has an interval that takes account of rounding beyond that of the parameters' type.
         by_rows: The result has a part for each row of the data, which must be a sample.
         offered: Those of the keywords `count` and `reduction` that the user of the result can give, for messages.
+        passed: Checks that have passed, which are not repeated for the same structure.
 
     Raises:
         CurvatureError: The result would be wrong; the message names cause and remedy.
@@ -101,20 +104,27 @@ def checked_objective(
         law_of(loss) if matrix == "fisher" and law is None else law,
     )
     started = time.perf_counter()
-    draft = replace(draft, losses=_require_nothing_kept(draft))  # first of all: any call would fill a cache
-    unchecked = time.perf_counter()
-    first = draft.read(count)
-    started += time.perf_counter() - unchecked
-    if not first:
-        raise CurvatureError(f"the data are empty: no batch{_dropped(draft.batches.source)}")
-    draft = replace(draft, losses=tuple(value for _, value in first))
-    _warn_of_unread_targets(draft, data)
-    again, largest = _largest_number(draft, count)
-    if [size for size, _ in first] != [size for size, _ in again]:
-        raise CurvatureError("reading the data twice gave different batches: fix their order and number")
-    draft = replace(draft, reached=_find_reached(draft))
+    subject = _subject_of(draft, matrix, batch_norm, reduction, in_interval, by_rows, budget)
+    reading = read_with_fingerprint(draft, subject) if passed is not None and passed.may_know(subject) else None
+    reached = None if passed is None or reading is None else passed.find_reached(reading.fingerprint)
+    if reading is not None and reached is not None:
+        draft = replace(draft, losses=reading.losses, reached=reached)
+        sizes, largest = reading.sizes, reading.largest
+    else:
+        draft = replace(draft, losses=_require_nothing_kept(draft, reading))  # first: any call would fill a cache
+        unchecked = time.perf_counter()
+        first = draft.read(count)
+        started += time.perf_counter() - unchecked
+        if not first:
+            raise CurvatureError(f"the data are empty: no batch{_dropped(draft.batches.source)}")
+        draft = replace(draft, losses=tuple(value for _, value in first))
+        _warn_of_unread_targets(draft, data)
+        again, largest = _largest_number(draft, count)
+        sizes = tuple(size for size, _ in first)
+        if sizes != tuple(size for size, _ in again):
+            raise CurvatureError("reading the data twice gave different batches: fix their order and number")
+        draft = replace(draft, reached=_find_reached(draft))
     draft.model.require_kept()
-    sizes = tuple(size for size, _ in first)
     weights = tuple(size / sum(sizes) if mean else 1.0 for size in sizes)
     if matrix == "fisher":
         _require_one_multiple(draft, weights)
@@ -122,18 +132,18 @@ def checked_objective(
         held = sum(measure_model_memory(model, tensors, data).values())
         numbers = count_check_numbers(draft, matrix)
         dtypes = budget.check_dtypes(tensors[0].dtype, held, numbers)
+    test = require_second_derivatives if reached is None else measure_rounding
     try:
-        rounding = require_second_derivatives(
-            draft, matrix, padding_rows(model, draft.names), [n for n, _ in first], dtypes, in_interval=in_interval
-        )
+        rounding = test(draft, matrix, padding_rows(model, draft.names), list(sizes), dtypes, in_interval=in_interval)
     except CurvatureError as error:
         if budget is None or dtypes is None or UNSETTLED not in str(error) or torch.float64 in dtypes:
             raise
         raise CurvatureError(budget.describe_missing_double(held, numbers)) from error
     if matrix == "empirical-fisher":  # a sum over samples, each a row of the output, even of a single batch
         by_rows, offered = True, [name for name in offered if name != "count"]
-    needed = len(first) > 1 or matrix == "empirical-fisher"
-    if needed or reduction:
+    needed = len(sizes) > 1 or matrix == "empirical-fisher"
+    known = passed is not None and reading is not None and passed.adds_up(reading.fingerprint)
+    if (needed or reduction) and not known:
         BatchConsistency(
             draft,
             mean,
@@ -143,30 +153,43 @@ def checked_objective(
             coupled=batch_norm == "batch",
             named=reduction is not None,
             by_rows=by_rows,
-            several=len(first) > 1,
+            several=len(sizes) > 1,
             offered=offered,
         ).require()
     draft.model.require_kept()
-    value_of_all = sum(weight * value for weight, (_, value) in zip(weights, first, strict=True))
+    if passed is not None:
+        reading = reading if reached is not None else read_with_fingerprint(draft, subject)
+        if reading is not None:
+            passed.remember(reading.fingerprint, draft.reached)
     return replace(
         draft,
         weights=weights,
         sizes=sizes,
-        value=value_of_all,
+        value=sum(weight * value for weight, value in zip(weights, draft.losses, strict=True)),
         rounding=rounding,
         largest=largest,
         check_seconds=time.perf_counter() - started,
         check_dtypes=dtypes,
+        fingerprint=None if passed is None or reading is None else reading.fingerprint,
     )
 
 
-def require_block(objective: Objective, matrix: str, part: Block) -> float:
+def _subject_of(objective: Objective, *options: Any) -> Hashable:
+    """Return what is measured: names, shapes and types of the parameters, functions that are not traced, options."""
+    own = zip(objective.names, objective.parameters, strict=True)
+    tensors = tuple((name, tuple(p.shape), p.dtype, p.device.type) for name, p in own)
+    model = objective.model
+    return (type(model.module), tensors, model.modes, objective.mean, objective.count, objective.law, *options)
+
+
+def require_block(objective: Objective, matrix: str, part: Block, has_passed: bool = False) -> float:
     """Test the derivatives of a block at its own scale: the test of the whole matrix does not see a small one.
 
     Args:
         objective: The loss over all samples.
         matrix: One of `hessian.loss.output_curvature.MATRICES`.
         part: The block.
+        has_passed: The derivatives have passed for this structure, so that rounding alone is measured.
 
     Returns:
         Rounding of its products, relative to their size, on the samples of the test.
@@ -175,10 +198,9 @@ def require_block(objective: Objective, matrix: str, part: Block) -> float:
         CurvatureError: Its products are not second derivatives.
     """
     padding = padding_rows(objective.model.module, objective.names)
+    test = measure_rounding if has_passed else require_second_derivatives
     try:
-        return require_second_derivatives(
-            objective, matrix, padding, list(objective.sizes), objective.check_dtypes, part
-        )
+        return test(objective, matrix, padding, list(objective.sizes), objective.check_dtypes, part)
     except CurvatureError as error:
         rows, columns = ([objective.names[i] for i in positions] for positions in part)
         some = ", ".join(rows[:3]) + (", ..." if len(rows) > 3 else "")
@@ -260,7 +282,7 @@ def _largest_number(objective: Objective, count: Callable[[Batch], int]) -> tupl
         return objective.read(count), inf
 
 
-def _require_nothing_kept(objective: Objective) -> tuple[float, ...]:
+def _require_nothing_kept(objective: Objective, earlier: Reading | None) -> tuple[float, ...]:
     """Refuse caches of the weights, and return the loss of each batch, or nothing if one fails."""
     losses: dict[int, float] = {}
     batches = 0
@@ -276,7 +298,7 @@ def _require_nothing_kept(objective: Objective) -> tuple[float, ...]:
             batches = number
             yield Call(partial(evaluate, batch=batch, number=number), iterate_tensors(batch))
 
-    objective.model.require_nothing_kept(calls)
+    objective.model.require_nothing_kept(calls, None if earlier is None else earlier.kept)
     return tuple(losses[number] for number in sorted(losses)) if len(losses) == batches else ()
 
 

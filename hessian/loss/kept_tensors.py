@@ -25,6 +25,10 @@ Evaluate = Callable[[Sequence[Tensor]], Tensor]
 """The loss of some samples at parameters."""
 
 
+References = dict[int, StorageWeakRef]
+"""Weak references to storages by address."""
+
+
 class Call(NamedTuple):
     """A call of the model and the loss.
 
@@ -45,7 +49,7 @@ KEPT = (
 """The error about a cache."""
 
 
-class _Watch(TorchDispatchMode):
+class Watch(TorchDispatchMode):
     """A watch on which tensors are computed from the weights.
 
     Attributes:
@@ -56,8 +60,8 @@ class _Watch(TorchDispatchMode):
 
     def __init__(self, weights: Iterable[Tensor], constants: Iterable[Tensor]) -> None:
         super().__init__()
-        self.derived = _references(weights)
-        self.made = {**_references(constants), **self.derived}
+        self.derived = references(weights)
+        self.made = {**references(constants), **self.derived}
         self.foreign: dict[int, Tensor] = {}
 
     def __torch_dispatch__(
@@ -65,17 +69,21 @@ class _Watch(TorchDispatchMode):
     ) -> Any:
         given = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)]
         for tensor in given:
-            self.foreign.update(dict.fromkeys(_references([tensor]).keys() - self.made.keys(), tensor))
+            self.foreign.update(dict.fromkeys(references([tensor]).keys() - self.made.keys(), tensor))
         answer = func(*args, **(kwargs or {}))
-        results = _references(leaf for leaf in tree_leaves(answer) if isinstance(leaf, Tensor))
+        results = references(leaf for leaf in tree_leaves(answer) if isinstance(leaf, Tensor))
         self.made.update(results)
-        if not self.derived.keys().isdisjoint(_references(given)):
+        if not self.derived.keys().isdisjoint(references(given)):
             self.derived.update(results)
         return answer
 
 
 def require_nothing_kept(
-    calls: Callable[[], Iterable[Call]], weights: dict[str, Tensor], own: dict[str, Tensor], others: Iterable[Tensor]
+    calls: Callable[[], Iterable[Call]],
+    weights: dict[str, Tensor],
+    own: dict[str, Tensor],
+    others: Iterable[Tensor],
+    kept: References | None = None,
 ) -> None:
     """Refuse caches of the weights; call this before any other evaluation, which would fill them.
 
@@ -86,17 +94,18 @@ def require_nothing_kept(
         weights: The chosen parameters; copies replace them.
         own: The model's own tensors of these names.
         others: The other tensors that the model has: buffers, and what is not chosen.
+        kept: Storages that an earlier call computed from the weights, and that outlive it.
 
     Raises:
         CurvatureError: Something that was computed from the weights is kept and read again, or was kept from before.
     """
-    others, kept = list(others), dict[int, StorageWeakRef]()
+    others, kept = list(others), dict(kept or {})
     alike, reached = dict[str, tuple[int, ...]](), set[str]()
     for found in _watch_calls(calls, weights, others):
         if found.foreign.keys() & kept.keys():
             raise CurvatureError(KEPT)
         for name, tensor in own.items():
-            if _references([tensor]).keys() & found.foreign.keys():
+            if references([tensor]).keys() & found.foreign.keys():
                 raise CurvatureError(describe_held_parameter(name))
         kept = {place: one for place, one in (kept | found.derived).items() if not one.expired()}
         for name in found.unused:
@@ -153,7 +162,7 @@ def _watch_calls(
 
 def _watch_call(evaluate: Evaluate, weights: dict[str, Tensor], constants: list[Tensor]) -> _Found:
     at = [p.detach().clone().requires_grad_() for p in weights.values()]
-    watch = _Watch(at, constants)
+    watch = Watch(at, constants)
     unused = set[str]()
     with torch.enable_grad():
         with watch:
@@ -181,7 +190,7 @@ def _unused(value: Tensor, at: Sequence[Tensor], weights: dict[str, Tensor]) -> 
     return {name for name, gradient in zip(weights, found, strict=True) if gradient is None}
 
 
-def _references(tensors: Iterable[Tensor]) -> dict[int, StorageWeakRef]:
+def references(tensors: Iterable[Tensor]) -> References:
     """Return weak references to storages by address, which is not reused while a reference lives."""
     found = {}
     for tensor in tensors:

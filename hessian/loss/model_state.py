@@ -16,7 +16,7 @@ from torch.nn.utils import parametrizations
 from torch.nn.utils.weight_norm import WeightNorm
 
 from hessian.loss.batches import iterate_tensors
-from hessian.loss.kept_tensors import KEPT, Call, describe_held_parameter, require_nothing_kept
+from hessian.loss.kept_tensors import KEPT, Call, References, describe_held_parameter, require_nothing_kept
 from hessian.numerics.differentiation import (
     constants_in,
     exact_evaluation,
@@ -247,6 +247,11 @@ class PureModel:
         return PureModel, (self._model, self._loss, chosen, self._batch_norm, self._modes)
 
     @property
+    def modes(self) -> tuple[bool, ...]:
+        """Whether each module of model and loss is in training mode."""
+        return self._modes
+
+    @property
     def module(self) -> nn.Module:
         """The model itself."""
         return self._model
@@ -304,18 +309,30 @@ class PureModel:
                 stack.enter_context(without_cudnn())
             return functional_call(self._joint, {**rest, **chosen}, (evaluate,), tie_weights=True)
 
-    def require_nothing_kept(self, calls: Callable[[], Iterable[Call]]) -> None:
+    def constants(self) -> tuple[Tensor, ...]:
+        """Return the tensors of model and loss that are not chosen, buffers included."""
+        return (*self._rest.values(), *self._buffers.values())
+
+    def constant_contents(self) -> list[Tensor]:
+        """Return those among them that may weigh samples or classes: all but weights and batch norm's statistics."""
+        norms = [f"{name}." for name, module in self._joint.named_modules() if isinstance(module, _BatchNorm)]
+        buffers = (tensor for name, tensor in self._buffers.items() if not name.startswith(tuple(norms)))
+        losses = (tensor for name, tensor in self._rest.items() if name.startswith("loss."))
+        return [*losses, *buffers]
+
+    def require_nothing_kept(self, calls: Callable[[], Iterable[Call]], kept: References | None = None) -> None:
         """Refuse caches of weights; call this before any other evaluation.
 
         Args:
             calls: Losses of samples from all batches, with tensors in place of the chosen parameters.
+            kept: Storages that an earlier call has left, see there.
 
         Raises:
             CurvatureError: There are some, see `hessian.loss.kept_tensors`.
         """
         weights = {name.removeprefix("model."): parameter for name, parameter in self._chosen.items()}
         own: dict[str, Tensor] = {name: p for name, p in self._model.named_parameters() if name in weights}
-        require_nothing_kept(calls, weights, own, (*self._rest.values(), *self._buffers.values()))
+        require_nothing_kept(calls, weights, own, self.constants(), kept)
 
     def find_half_precision(self) -> str:
         """Describe a parameter or buffer in half precision other than the chosen ones; empty if there is none."""

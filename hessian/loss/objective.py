@@ -67,6 +67,7 @@ class Objective:
         numbers: Numbers of the batches, where they are a share of those that weights and losses are of; nothing: all.
         check_dtypes: Types in which products are tested, by preference, where a budget limits them.
         reached: Whether the loss of each batch depends on each parameter.
+        fingerprint: Fingerprint of what is computed, see `hessian.loss.passed_checks`; None if it is not known.
     """
 
     names: tuple[str, ...]
@@ -87,6 +88,7 @@ class Objective:
     numbers: range | None = None
     check_dtypes: tuple[torch.dtype, ...] | None = None
     reached: tuple[tuple[bool, ...], ...] = ()
+    fingerprint: Any = None
 
     @property
     def used(self) -> tuple[bool, ...]:
@@ -285,6 +287,7 @@ class Objective:
             model=self.model.at(parameters),
             batches=self.batches.select(numbers),
             numbers=numbers,
+            fingerprint=None,
         )
 
     def first_batch(self) -> Batch:

@@ -18,7 +18,7 @@ rounding.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from math import inf
@@ -98,28 +98,14 @@ def require_second_derivatives(
         CurvatureError: A second derivative does not exist, or the products are not second derivatives or are mostly
             rounding; the message says which test failed.
     """
-    generator = torch.Generator().manual_seed(0)
-    drawn = torch.randperm(len(sizes), generator=generator, device="cpu")[:MOST_BATCHES].tolist()
-    count = max(min(max(LEAST_ROWS, sum(sizes) // SHARE), MOST_ROWS) // len(drawn), 1)
-    drawn = _cover(drawn, objective.reached)
     own = objective.parameters[0].dtype
     precise = dtypes or tuple(dict.fromkeys((torch.float64, own)))
-    every = tuple(range(len(objective.parameters)))
-    rows, columns = block or Block(every, every)
     rounding = 0.0
-    for place, batch in enumerate(objective.move_batches()):
-        line = _Line(objective, matrix, place + 1, padding, rows, columns)
+    for line, batch, parts in _lines(objective, matrix, padding, sizes, block):
+        rows, columns = line.rows, line.columns
         # The slopes by the rows of a block off the diagonal may be much smaller than those by its columns.
         others = [replace(line, rows=columns, columns=rows, drawn={})] if rows != columns else []
-        reached = objective.reached[place]
-        tests_products = place in drawn and all(any(reached[i] for i in positions) for positions in (rows, columns))
-        if place in drawn:
-            samples = rows_of(batch) or 0
-            chosen = torch.randperm(samples, generator=generator, device="cpu")[:count].sort().values
-        if tests_products:
-            apart = samples > count and rows_are_samples(objective.count, batch)
-            few = [take_rows(batch, chosen)] if apart else []
-            parts = [*(few if few and _reach_all(objective, few[0], place) else []), batch]
+        if parts:
             precision, tested = _require(line, (_miss_of_gradients, _miss_of_products), parts, precise)
             if others:
                 _require(others[0], (_miss_of_gradients,), parts, precise)
@@ -127,15 +113,75 @@ def require_second_derivatives(
         _require(line, (_miss_of_gradients,), [batch], (own,), unsettled="")
         if others:
             _require(others[0], (_miss_of_gradients,), [batch], (own,), unsettled="")
-        if tests_products:
-            estimates = precision.dtype == own and torch.float64 in precise  # which take memory
-            found, through = _rounding(replace(line, precision=precision), tested, own, estimates)
-            if block is None:
-                faint = _faint(line, as_dtype(tested, own), own)
-                require_little(found, own, through, in_interval, faint, estimates)
-            rounding = max(rounding, found)
+        if parts:
+            rounding = max(rounding, _require_little(line, precision, tested, precise, block is None, in_interval))
             del tested
     return rounding
+
+
+def measure_rounding(
+    objective: Objective,
+    matrix: str,
+    padding: dict[int, list[int]],
+    sizes: list[int],
+    dtypes: tuple[torch.dtype, ...] | None = None,
+    block: Block | None = None,
+    in_interval: bool = False,
+) -> float:
+    """Return what `require_second_derivatives` does, where the derivatives of the same operations have passed before.
+
+    The arguments and the errors about rounding are the same.
+    """
+    own = objective.parameters[0].dtype
+    precise = dtypes or tuple(dict.fromkeys((torch.float64, own)))
+    rounding = 0.0
+    for line, _, parts in _lines(objective, matrix, padding, sizes, block):
+        for dtype in precise if parts else ():
+            try:
+                precision = _at(line, as_dtype(parts[0], dtype), dtype).precision
+            except USER_ERRORS:
+                if dtype == precise[-1]:
+                    raise
+                continue
+            found = _require_little(line, precision, parts[0], precise, block is None, in_interval)
+            rounding = max(rounding, found)
+            break
+    return rounding
+
+
+def _lines(
+    objective: Objective, matrix: str, padding: dict[int, list[int]], sizes: list[int], block: Block | None
+) -> Iterator[tuple[_Line, Batch, list[Batch]]]:
+    """Yield a line for each batch, and the samples on which products are tested, by preference, if they are."""
+    generator = torch.Generator().manual_seed(0)
+    drawn = torch.randperm(len(sizes), generator=generator, device="cpu")[:MOST_BATCHES].tolist()
+    count = max(min(max(LEAST_ROWS, sum(sizes) // SHARE), MOST_ROWS) // len(drawn), 1)
+    drawn = _cover(drawn, objective.reached)
+    every = tuple(range(len(objective.parameters)))
+    rows, columns = block or Block(every, every)
+    for place, batch in enumerate(objective.move_batches()):
+        reached, parts = objective.reached[place], []
+        if place in drawn:
+            samples = rows_of(batch) or 0
+            chosen = torch.randperm(samples, generator=generator, device="cpu")[:count].sort().values
+            if all(any(reached[i] for i in positions) for positions in (rows, columns)):
+                apart = samples > count and rows_are_samples(objective.count, batch)
+                few = [take_rows(batch, chosen)] if apart else []
+                parts = [*(few if few and _reach_all(objective, few[0], place) else []), batch]
+        yield _Line(objective, matrix, place + 1, padding, rows, columns), batch, parts
+
+
+def _require_little(
+    line: _Line, precision: _Precision, tested: Batch, precise: Sequence[torch.dtype], whole: bool, in_interval: bool
+) -> float:
+    """Return the rounding of products on some samples, after refusing too much of it in the whole matrix."""
+    own = line.objective.parameters[0].dtype
+    estimates = precision.dtype == own and torch.float64 in precise  # which take memory
+    found, through = _rounding(replace(line, precision=precision), tested, own, estimates)
+    if whole:
+        faint = _faint(line, as_dtype(tested, own), own)
+        require_little(found, own, through, in_interval, faint, estimates)
+    return found
 
 
 def _cover(drawn: list[int], reached: Sequence[Sequence[bool]]) -> list[int]:

@@ -31,6 +31,7 @@ from hessian.loss.checked_objective import checked_objective, measure_model_memo
 from hessian.loss.graphs import Block, Layout, Positions
 from hessian.loss.model_state import Selection, aliases, match_names, owner
 from hessian.loss.output_curvature import MATRICES, Law
+from hessian.loss.passed_checks import PassedChecks
 from hessian.loss.product_rounding import few_suffice, rounding_on_all
 from hessian.loss.routes import warn_one_by_one
 from hessian.numerics.symmetric import CurvatureError
@@ -110,6 +111,7 @@ class Curvature:
         law: Law | None = None,
         memory: Budget | int | str | None = None,
         workers: Workers | int | str | Sequence[str] | None = None,
+        checks: PassedChecks | None = None,
     ) -> None:
         """Read the data a few times, to weigh the batches and for the checks of `Objective`.
 
@@ -139,6 +141,8 @@ class Curvature:
             workers: Workers that multiply: `Workers`, or their argument, a number of processes or devices such as
                 ``"cuda:0,cuda:1"``; default: this process. Batches stay whole; a single one is cut along
                 dimension 0, where the counts of its parts must add up.
+            checks: Checks that have passed, one `PassedChecks` for all matrices of a loop: those of the structure are
+                not repeated while code, operations and shapes stay the same; default: all checks.
 
         Raises:
             CurvatureError: A model, a loss or data whose curvature cannot be taken; the message names cause and remedy.
@@ -168,7 +172,9 @@ class Curvature:
             law=law,
             budget=budget,
             in_interval=True,
+            passed=checks,
         )
+        self._passed = checks
         self._matrix = matrix
         self._roundings: dict[Block, float] = {}
         self._names, self._parameters = self._objective.names, self._objective.parameters
@@ -318,8 +324,12 @@ class Curvature:
             fault, rounding = None, 0.0
             used = self._objective.used
             if all(any(used[i] for i in positions) for positions in block):
+                known, found = self._passed, self._objective.fingerprint
                 try:
-                    rounding = require_block(self._objective, self._matrix, block)
+                    has_passed = known is not None and known.knows_block(found, block)
+                    rounding = require_block(self._objective, self._matrix, block, has_passed)
+                    if known is not None:
+                        known.remember_block(found, block)
                 except CurvatureError as error:
                     fault = error
             transposed = Block(block.columns, block.rows)
@@ -400,8 +410,14 @@ class Curvature:
             owners.setdefault(".".join(place.split(".")[:depth]) if depth else place, []).append(name)
         return {place: self.block(names) for place, names in owners.items()}
 
-    def cost(self) -> Cost:
-        """Return the cost of this operator's products so far; takes three gradients the first time."""
+    def cost(self, gradient_seconds: float | None = None) -> Cost:
+        """Return the cost of this operator's products so far; takes three gradients the first time.
+
+        Args:
+            gradient_seconds: Time of one gradient, if it is known from a matrix of the same structure.
+        """
+        if gradient_seconds is not None:
+            self._spent.gradient_seconds = gradient_seconds
         if math.isnan(self._spent.gradient_seconds):
             self._spent.gradient_seconds = min(self._time_gradient() for _ in range(3))
         checks = self._objective.check_seconds + self._extra_seconds

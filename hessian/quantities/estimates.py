@@ -126,6 +126,7 @@ class Measurement(Result):
         products: Products with one vector, by part; parts are shared by all quantities that need them.
         gradients: Time of the products in units of a gradient over the same data, where that was measured.
         given_up: Compromises made for a budget of memory, in words; empty for none.
+        warm: The search started from the eigenvectors of an earlier matrix.
     """
 
     P: int
@@ -135,6 +136,7 @@ class Measurement(Result):
     products: dict[str, int]
     gradients: float | None = field(default=None, compare=False)
     given_up: str = ""
+    warm: bool = field(default=False, compare=False)
 
     def __getitem__(self, quantity: Quantity | str) -> Any:
         """Return one result by the quantity's name."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from math import inf
 from numbers import Integral
 
@@ -21,6 +21,7 @@ from hessian.quantities.estimates import Estimate, Measured, Measurement, Profil
 from hessian.quantities.names import COUNTS, SMOOTH, Quantity, read_quantities
 from hessian.quantities.quadrature_probes import PILOT_PROBES, Goals, deflate, draw_rules
 from hessian.quantities.shared_search import SIGNS, SharedSearch
+from hessian.quantities.warm_search import WarmSearch, WarmStart
 
 PARTS = ("basis and probes", "quadrature", "diagonal")
 """Parts of a measurement, each with a random stream of its own."""
@@ -168,6 +169,46 @@ def measure_with(
     Raises:
         CurvatureError: As in `measure`.
     """
+    return _measure(operator, quantities, settings, streams, None, progress, keep=False)[0]
+
+
+def measure_from(
+    operator: SymmetricOperator,
+    quantities: tuple[Quantity, ...],
+    settings: MeasureSettings,
+    streams: Callable[[str], np.random.Generator],
+    start: WarmStart | None,
+    progress: Progress | None = None,
+) -> tuple[Measurement, WarmStart]:
+    """Measure quantities, starting from what was found of a similar matrix, and return what the next may start from.
+
+    Args:
+        operator: The matrix.
+        quantities: Quantities to measure.
+        settings: Accuracy and limits.
+        streams: Returns the random stream of one of `PARTS`; streams of the earlier matrix must not be used again.
+        start: Findings about a similar matrix; None: none. They are not used if a quantity needs converged eigenpairs
+            (those of `BY_RULES`, and the diagonal), or if a budget of memory stores the basis in lower precision.
+        progress: Called with a description of the current step.
+
+    Raises:
+        CurvatureError: As in `measure`.
+    """
+    measured, findings = _measure(operator, quantities, settings, streams, start, progress, keep=True)
+    assert findings is not None
+    return measured, findings
+
+
+def _measure(
+    operator: SymmetricOperator,
+    quantities: tuple[Quantity, ...],
+    settings: MeasureSettings,
+    streams: Callable[[str], np.random.Generator],
+    start: WarmStart | None,
+    progress: Progress | None,
+    keep: bool,
+) -> tuple[Measurement, WarmStart | None]:
+    """Return the measurement, and its findings if they are to be kept."""
     names = frozenset(one.name for one in quantities)
     by_rules = tuple(one for one in quantities if one.name in BY_RULES)
     scaled = ScaledOperator(operator)
@@ -195,12 +236,21 @@ def measure_with(
         names,
         _rows_for_rules(operator.P, settings.steps) if by_rules else 0,
     )
-    found = search.search()
+    searched: Searched | None = None
+    usable = not by_rules and "diagonal" not in names and plan.store == Store()
+    if start is not None and usable and start.plan(names, settings.relative_width, settings.confidence):
+        common = {field.name: getattr(search, field.name) for field in fields(search)}
+        warm = WarmSearch(**common, start=start, scaled=scaled)
+        searched = warm.search_on()
+        search = replace(search, confidence=warm.confidence_of_each) if searched is None else warm
+    before = counted.count
+    found = search.search() if searched is None else searched
     products = {PARTS[0]: counted.count}
     results: dict[Quantity, Measured] = {}
     for quantity in quantities:
         if quantity.name not in (*BY_RULES, "diagonal"):
-            results[quantity] = _by_search(search, found, quantity, scaled.unit)
+            one = _by_search(search, found, quantity, scaled.unit)
+            results[quantity] = replace(one, confidence=settings.confidence)
     if by_rules:
         left = settings.products - counted.count
         left = min(max(left // (parts - 1), min(settings.steps, operator.P)), left - for_diagonal)
@@ -222,14 +272,17 @@ def measure_with(
         )
         products[PARTS[2]] = counted.count - before
         results[diagonal.quantity] = _times(diagonal, scaled.unit)
-    return Measurement(
+    measured = Measurement(
         operator.P,
         settings.confidence,
         {quantity: results[quantity] for quantity in quantities},
         found.krylov.size,
         products,
         given_up=plan.words,
+        warm=bool(found.krylov.given),
     )
+    cold = counted.count - before if searched is None or start is None else start.products
+    return measured, WarmStart.of(found, cold, scaled.unit) if keep else None
 
 
 def _rows_for_rules(P: int, steps: int) -> int:

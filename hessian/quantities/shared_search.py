@@ -70,12 +70,16 @@ class SharedSearch(StableRankEstimator):
         slack = krylov.rounding + sqrt(krylov.lost_square)
         values, _, _ = krylov.ritz()
         value = float((sign * values).max())
-        low, high = value - slack, max(probable_end(krylov, sign, 1.0 - self.confidence), value) + slack
+        low, high = value - slack, max(self._end(krylov, sign), value) + slack
         ends = (low, high) if sign > 0.0 else (-high, -low)
         reached = high - low <= self.width * krylov.largest
         limit = "" if reached else "raise products" if krylov.size < self.plan.rows else "raise basis"
         ends = (ends[0] + 0.0, ends[1] + 0.0)  # no negative zeros
         return Estimate(quantity, sign * value + 0.0, *ends, self.confidence, 0, reached, limit, high - low)
+
+    def _end(self, krylov: Krylov, sign: float) -> float:
+        """Return an upper bound of the largest eigenvalue of the matrix times a sign."""
+        return probable_end(krylov, sign, 1.0 - self.confidence)
 
     def square(self, found: Searched, quantity: Quantity) -> Estimate:
         """Return the squared Frobenius norm."""
