@@ -81,7 +81,13 @@ def test_every_numeric_option_of_a_command_refuses_what_is_no_plain_number():
         for text in ODD + (ODD_FLOATS if action.type is read_number else [*ODD_FLOATS, "1.0", "1e3"]):
             with pytest.raises(argparse.ArgumentTypeError, match="in plain digits"):
                 action.type(text)
-    assert {("check", "--seed"), ("figure", "--seed"), ("spectrum", "--width"), ("runs", "compare", "--round"), ("runs", "export", "--round")} <= found
+    assert {
+        ("check", "--seed"),
+        ("figure", "--seed"),
+        ("spectrum", "--width"),
+        ("runs", "compare", "--round"),
+        ("runs", "export", "--round"),
+    } <= found
 
 
 def options_of_runs():
