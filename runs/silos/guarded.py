@@ -16,6 +16,7 @@ from algorithms.tree import tensors
 from runs.networks.dependence import INDEPENDENT, depends_on
 
 _WORD = 8
+"""Bytes of the numbers by which weights are watched."""
 _KINDS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 
 
@@ -143,7 +144,7 @@ def _require_unchanged(w: Mapping[str, Any], before: Mapping[str, list[tuple[int
 def _versions(w: Mapping[str, Any]) -> dict[str, list[tuple[int, int]]]:
     """Return how often each weight was written into, and the sum of its bits.
 
-    Writes through `.data` and through numpy count as no version.
+    Torch does not count writes through `.data` and numpy.
     """
     return {name: [(leaf._version, _sum_of_bits(leaf)) for leaf in lent_tensors(entry)] for name, entry in w.items()}
 

@@ -22,6 +22,7 @@ import torch
 from algorithms.descent import statistics_of, takes_values
 from algorithms.exchange import Acknowledgement, is_whole
 from algorithms.federation import Client, Exchange, FederationError, Reply, Sequential, Work
+from runs.networks.network_function import seeded_draws
 from runs.silos.client_store import ClientStore, keyed_digest
 from runs.silos.fingerprint import Fingerprint, fingerprint_of
 from runs.silos.guarded import check_losses
@@ -145,8 +146,7 @@ def _seeded(trip: Exchange) -> Iterator[None]:
     """
     words = np.random.SeedSequence([trip.seed, trip.round, trip.number, trip.cohort[0], 1]).generate_state(3).tolist()
     of_numpy, of_python = np.random.get_state(), random.getstate()  # noqa: NPY002
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(words[0])
+    with seeded_draws(words[0], torch.device("cpu")):
         np.random.seed(words[1])  # noqa: NPY002
         random.seed(words[2])
         try:
