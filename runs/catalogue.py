@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, is_dataclass
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -58,6 +57,7 @@ from runs.settings import Conduct, RunError, RunSettings
 from runs.silos.problem import SILOS, SiloSettings
 from workloads.data.datasets import REGISTRY
 from workloads.data.image_folder import is_folder
+from workloads.files import with_home
 from workloads.own_texts import is_text_data
 from workloads.partition import PARTITIONS, Partition
 from workloads.processes.cluster import LOCAL
@@ -210,7 +210,7 @@ def problem_entry(name: str, given: Values = MappingProxyType({})) -> Entry:
 def absolute_name(problem: str) -> str:
     """Return the name of a problem; the path of a user's file or folder becomes absolute."""
     own = problem not in PROBLEMS and problem != SILOS and (is_folder(problem) or is_text_data(problem))
-    return str(Path(problem).expanduser().resolve()) if own else problem
+    return str(with_home(problem).resolve()) if own else problem
 
 
 def schemas_of(algorithm: str, problem: str, given: Values) -> tuple[OptionSchema, OptionSchema]:

@@ -125,6 +125,11 @@ def require_target(path: Path) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
+def with_home(name: str | Path) -> Path:
+    """Return a path in which ~ and ~user are home folders; a user without one is part of a name, as in a shell."""
+    return Path(os.path.expanduser(name))
+
+
 def is_standard_output(name: str) -> bool:
     """Return whether a name means standard output: `-`, or any path to the same file, pipe or terminal."""
     if name == STANDARD_OUTPUT:

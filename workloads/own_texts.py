@@ -27,6 +27,7 @@ from workloads.data.image_folder import ENDINGS as IMAGES
 from workloads.data.image_folder import TESTS, TRAINS
 from workloads.data.text_files import choose_test, essence
 from workloads.data.text_tables import ENDINGS, Table, join, read_table, table_of
+from workloads.files import with_home
 from workloads.texts import TextSet
 
 COLUMNS = ("text", "label", "prompt", "answer", "client")
@@ -103,7 +104,7 @@ def is_text_data(name: str) -> bool:
     >>> is_text_data("mails.jsonl"), is_text_data("mnist"), is_text_data("my_module:texts")
     (True, False, False)
     """
-    path = Path(name).expanduser()
+    path = with_home(name)
     try:
         if path.is_dir():
             folders = [folder for folder in path.iterdir() if folder.is_dir()]
@@ -120,7 +121,7 @@ def clients_of(name: str, client: str | None) -> tuple[str, ...]:
     Raises:
         DataError: The texts cannot be read.
     """
-    path = Path(name).expanduser()
+    path = with_home(name)
     if client is None:
         train, _ = _layout(path)
         return tuple(file.stem for file in train) if len(train) > 1 else ()
@@ -139,10 +140,10 @@ def read_own(name: str, columns: Columns, test: str | None = None) -> OwnTexts:
     Raises:
         DataError: The texts cannot be read, or do not suit the columns.
     """
-    path = Path(name).expanduser()
+    path = with_home(name)
     files, tests = _layout(path)
     if test is not None:
-        tests = [Path(test).expanduser()]
+        tests = [with_home(test)]
         if tests[0] in files:
             raise DataError(f"{test} is one of the training files; name another test file")
     tables = [_read_files(file) for file in files]
@@ -189,8 +190,8 @@ def stamp_of(name: str, test: str | None = None) -> tuple[object, ...]:
     Raises:
         DataError: There are none.
     """
-    train, tests = _layout(Path(name).expanduser())
-    files = [*train, *tests, *([] if test is None else [Path(test).expanduser()])]
+    train, tests = _layout(with_home(name))
+    files = [*train, *tests, *([] if test is None else [with_home(test)])]
     return tuple(map(_stamp, files))
 
 

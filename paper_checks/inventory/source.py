@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
 import re
 import tarfile
 import zipfile
@@ -25,6 +27,14 @@ _DEEPEST = 40
 _TEXTS = (".tex", ".ltx", ".latex", ".md", ".markdown", ".mmd", ".txt", ".text", ".rst")
 _LATEX = (".tex", ".ltx", ".latex")
 _ARCHIVES = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".tbz", ".xz", ".txz")
+_COMPRESSED: Mapping[bytes, Callable[[Path], io.BufferedIOBase]] = {
+    b"\x1f\x8b": gzip.GzipFile,
+    b"BZh": bz2.BZ2File,
+    b"\xfd7zXZ\x00": lzma.LZMAFile,
+}
+"""Readers of compressed files, by the bytes with which these begin."""
+_ENCRYPTED = 1
+"""Flag of an encrypted member of a zip archive."""
 _INCLUDED = (*_LATEX, ".tikz", ".pgf", ".def", ".sty", ".cls", ".bbl", "")
 _INCLUDE = re.compile(
     r"\\(?:input|include|subfile|subfileinclude)\s*\{([^{}]*)\}|\\input\s+([^\s{}\\%]+)|"
@@ -73,7 +83,7 @@ def read_source(name: str) -> Source:
     """Return the text of a paper.
 
     Args:
-        name: A LaTeX, Markdown or text file, a folder, or an archive (zip, tar, also compressed, or a gzipped file).
+        name: A LaTeX, Markdown or text file, a folder, or an archive (zip, tar, also compressed, or a compressed file).
 
     Raises:
         SourceError: There is nothing to read, it is not text, or it is too large.
@@ -159,7 +169,7 @@ class _FolderFiles:
     def names(self) -> list[str]:
         found = []
         for path in sorted(self._folder.rglob("*")):
-            if path.suffix.lower() in _TEXTS and path.is_file() and not path.name.startswith("."):
+            if path.suffix.lower() in _TEXTS and self._is_own(path) and not path.name.startswith("."):
                 found.append(path.relative_to(self._folder).as_posix())
             if len(found) > MOST_FILES:
                 raise SourceError(f"{self._folder} has more than {MOST_FILES} texts; name the folder of one paper")
@@ -167,11 +177,15 @@ class _FolderFiles:
 
     def read(self, name: str) -> bytes:
         path = self._folder / name
-        if not path.resolve().is_relative_to(self._folder.resolve()) or not path.is_file():
+        if not self._is_own(path):
             raise KeyError(name)
         if path.stat().st_size > LARGEST:
             raise SourceError(_too_large(str(path)))
         return path.read_bytes()
+
+    def _is_own(self, path: Path) -> bool:
+        """Return whether a path is a file that lies in the folder, links followed."""
+        return path.is_file() and path.resolve().is_relative_to(self._folder.resolve())
 
 
 def _archive(name: str, path: Path) -> dict[str, bytes] | None:
@@ -187,36 +201,38 @@ def _archive(name: str, path: Path) -> dict[str, bytes] | None:
         if start[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
             with zipfile.ZipFile(path) as packed:
                 infos = [one for one in packed.infolist() if not one.is_dir()]
+                if any(one.flag_bits & _ENCRYPTED for one in infos):
+                    raise SourceError(f"{name} is encrypted; unpack it with its password, and name the folder")
                 sizes = {one.filename: one.file_size for one in infos}
                 return _members(name, sizes, lambda member: packed.read(member))
-        if (
-            start[:2] == b"\x1f\x8b"
-            or start[:3] == b"BZh"
-            or start[:6] == b"\xfd7zXZ\x00"
-            or start[257:262] == b"ustar"
-        ):
+        unpack = next((unpack for begins, unpack in _COMPRESSED.items() if start.startswith(begins)), None)
+        if unpack is not None or start[257:262] == b"ustar":
             try:
                 with tarfile.open(path) as packed_tar:
                     found = {one.name: one for one in packed_tar if one.isfile()}
                     sizes = {key: one.size for key, one in found.items()}
                     return _members(name, sizes, lambda member: _extracted(packed_tar, found[member]))
             except tarfile.ReadError:
-                if start[:2] != b"\x1f\x8b":
+                if unpack is None:
                     raise
-                with gzip.open(path) as stream:  # a paper of one file, as preprint servers send it
+                with unpack(path) as stream:  # a paper of one file, as preprint servers send it
                     data = stream.read(LARGEST + 1)
                 if len(data) > LARGEST:
                     raise SourceError(_too_large(name)) from None
                 return {"paper.tex" if _looks_like_latex(data.decode("latin-1")) else "paper.txt": data}
     except SourceError:
         raise
+    except NotImplementedError as error:
+        raise SourceError(
+            f"{name} is packed by a method that cannot be read; unpack it, and name the folder"
+        ) from error
     except (
         tarfile.TarError,
         zipfile.BadZipFile,
         EOFError,
         zlib.error,
         gzip.BadGzipFile,
-        NotImplementedError,
+        lzma.LZMAError,
         RuntimeError,
         ValueError,
     ) as error:
@@ -243,6 +259,7 @@ def _members(name: str, sizes: Mapping[str, int], read: Callable[[str], bytes]) 
         if PurePosixPath(member).suffix.lower() in (*_TEXTS, *_INCLUDED) and "__MACOSX" not in member
     ]
     wanted = [member for member in wanted if not PurePosixPath(member).name.startswith(".")]
+    wanted = [member for member in wanted if PurePosixPath(member).suffix or sizes[member] <= LARGEST]  # else data
     if sum(sizes[member] for member in wanted) > LARGEST:
         raise SourceError(_too_large(name))
     return {member: read(member) for member in wanted}

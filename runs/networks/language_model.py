@@ -23,6 +23,7 @@ from torch import nn
 from algorithms.kernels import names_matching
 from runs.networks.network_function import seeded_draws
 from runs.settings import RunError
+from workloads.files import with_home
 
 Task = Literal["classification", "causal"]
 PREFIX = "hf:"
@@ -122,7 +123,7 @@ def locate(name: str) -> Place:
         raise RunError(f"{name!r} names no model: write {PREFIX} and a folder, {' or '.join(ALIASES)}, or OWNER/NAME")
     if short in ALIASES:
         return _in_package(short)
-    path = Path(short).expanduser()
+    path = with_home(short)
     if path.is_dir():
         return Place(path)
     if path.suffix == ".gguf" and path.is_file():

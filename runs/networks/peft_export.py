@@ -13,6 +13,7 @@ from runs.networks.peft_format import updates, write_adapter
 from runs.plan import earlier_digest, given_of, parts_of, read_run, require_same_given
 from runs.settings import RunError
 from runs.silos.problem import SILOS
+from workloads.files import with_home
 
 
 def export(folder: Path, out: Path, root: str | None = None, trust: bool = False, number: int | None = None) -> int:
@@ -67,6 +68,6 @@ def base_of(model: str) -> str:
     if name in ALIASES:
         return ALIASES[name].source
     place = locate(name)
-    if "/snapshots/" in str(place) and not Path(name).expanduser().exists():
+    if "/snapshots/" in str(place) and not with_home(name).exists():
         return name
     return Path(os.path.relpath(str(place))).as_posix()

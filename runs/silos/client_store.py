@@ -29,6 +29,9 @@ TOKEN = re.compile(r"[kp][0-9]{1,12}-[0-9a-f]{64}")
 """Token of a value kept for the round (k) or permanently (p), with the round that made it."""
 RUN = re.compile(r"[0-9a-f]{12,64}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_NONCE = re.compile(r"[0-9a-f]{32}")
+_DONE = re.compile(r"\.?([0-9]+)-[0-9a-f]{64}(\.part)?")
+"""Name of an answer, of one that is being written, and of the folder that is locked while the work is done."""
 _LONG = 1 << 12
 """Bytes of the list of rounds from which rounds without files are removed from it."""
 
@@ -112,7 +115,7 @@ class ClientStore:
         Raises:
             MessageError: It was answered before.
         """
-        if not isinstance(nonce, str) or not re.fullmatch(r"[0-9a-f]{32}", nonce):
+        if not isinstance(nonce, str) or not _NONCE.fullmatch(nonce):
             raise MessageError("lacks a number of its own")
         try:
             file = os.open(self._answered / nonce, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
@@ -162,7 +165,7 @@ class ClientStore:
         Errors of writing are ignored, because the answer goes out without it, and the work can be done again.
         """
         for path in self._done.iterdir():
-            if path.name.lstrip(".").partition("-")[0] != str(round):
+            if (found := _DONE.fullmatch(path.name)) and found[1] != str(round):
                 with suppress(OSError):  # another process was faster
                     path.rmdir() if path.is_dir() else path.unlink()
         name, data = f"{round}-{work}", packed.as_bytes
@@ -189,7 +192,7 @@ class ClientStore:
 
     def _asked(self) -> dict[Path, int]:
         """Return the rounds of the answered requests by file, without one that another process is just writing."""
-        found = {path: _numbers(_read(path)) for path in self._answered.iterdir()}
+        found = {path: _numbers(_read(path)) for path in self._answered.iterdir() if _NONCE.fullmatch(path.name)}
         return {path: numbers[0] for path, numbers in found.items() if numbers}
 
     def _last(self, rounds: Iterable[int]) -> set[int]:

@@ -64,6 +64,8 @@ _OF_ARRAYS = frozenset(vars(np.ma.masked_array([0]))) | {"_mmap", "filename", "o
 """Attributes that numpy gives to masked arrays, which are read as numbers and mask, and to arrays in files."""
 _TABLES = ("pandas", "polars", "pyarrow")
 """Packages whose tables are read as numbers; their attributes are objects of C, or caches."""
+_EXTENDED = 63
+"""Bits of the fraction of an 80-bit number, which lies in 12 or 16 bytes."""
 _PLAIN = (str, bytes, bool, int, float, complex, type(None), PurePath, Enum, np.generic, torch.dtype, torch.device)
 
 
@@ -190,7 +192,7 @@ class _Reader:
             self.named([(name, value[name]) for name in value.dtype.names])
         elif isinstance(value, np.ndarray) and not value.dtype.hasobject:
             kind = f"{value.dtype.str} {value.dtype}" if value.dtype.kind == "V" else value.dtype.str
-            self._data(f"array {kind} {value.shape}", value.tobytes(), alone=not value.ndim)
+            self._data(f"array {kind} {value.shape}", _numbers_of(value), alone=not value.ndim)
             if isinstance(value, np.ma.MaskedArray):
                 self.read(np.ma.getmaskarray(value))
         elif value is None:  # holds nothing, so that a client of it alone is not known by it
@@ -210,10 +212,7 @@ class _Reader:
         elif isinstance(value, list | tuple | np.ndarray):
             self._several(type(value).__qualname__, list(value))
         elif hasattr(value, "to_numpy"):  # tables and their columns
-            self._several("table", [list(getattr(value, "columns", ())), value.to_numpy()])
-            index = getattr(value, "index", None)
-            if hasattr(index, "to_numpy"):
-                self.read(index)
+            self._table(value)
         elif isinstance(value, functools.partial):
             self._several("partial", [value.func, *value.args, value.keywords], many=False)
         elif inspect.ismethod(value):
@@ -265,6 +264,26 @@ class _Reader:
             self._note("attribute", name.encode())
             self.read(part)
 
+    def _table(self, value: Any) -> None:
+        """Read a table by its columns, because in one array of all of them some numbers would be rounded."""
+        if not hasattr(value, "columns"):
+            self._column(value)
+        elif hasattr(value, "items"):
+            self._several("table", list(value.columns))
+            for _, column in value.items():
+                self._column(column)
+        else:
+            self._several("table", [list(value.columns), value.to_numpy()])
+        index = getattr(value, "index", None)
+        if hasattr(index, "to_numpy"):
+            self.read(index)
+
+    def _column(self, value: Any) -> None:
+        """Read a column with its type; categories have an order, by which their codes count."""
+        kind = getattr(value, "dtype", None)
+        categories = [getattr(kind, name, None) for name in ("categories", "ordered")]
+        self._several("column", [str(kind), *categories, value.to_numpy()])
+
     def _several(self, kind: str, values: list[Any], many: bool = True) -> None:
         self._note(kind, str(len(values)).encode())
         before, self._many = self._many, self._many or many
@@ -299,6 +318,15 @@ class _Reader:
     def _note(self, kind: str, data: bytes | memoryview) -> None:
         self.digest.update(f"{kind} {len(data)} ".encode())
         self.digest.update(data)
+
+
+def _numbers_of(array: Any) -> bytes:
+    """Return the numbers of an array as bytes, without those that fill up extended precision, which are random."""
+    if array.dtype.type not in (np.longdouble, np.clongdouble) or np.finfo(np.longdouble).nmant != _EXTENDED:
+        return bytes(array.tobytes())
+    native = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    rows = np.frombuffer(native.tobytes(), np.uint8).reshape(-1, np.dtype(np.longdouble).itemsize)
+    return rows[:, : (_EXTENDED + 17) // 8].tobytes()
 
 
 def _is_of_process(value: Any) -> bool:

@@ -7,7 +7,6 @@ import os
 os.environ.setdefault("FLWR_TELEMETRY_ENABLED", "0")  # before Flower is imported, which reports usage by default
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,6 +18,7 @@ from runs.silos.node import Node, failure
 from runs.silos.problem import Evaluate
 from runs.silos.server import Start, say, serve
 from runs.silos.wire import Limits, Message
+from workloads.files import with_home
 
 try:
     from flwr.app import Array, ArrayRecord, ConfigRecord, Context, RecordDict
@@ -143,7 +143,7 @@ def _node(client: Callable[[str, Mapping[str, Any]], Client], config: Mapping[st
     except ValueError as error:
         raise FederationError(f"the node's config: {error}") from error
     torch.set_num_threads(int(threads))  # one: the bits of a run in one process
-    name, folder = str(config["silo"]), Path(str(config["folder"])).expanduser()
+    name, folder = str(config["silo"]), with_home(str(config["folder"]))
     if "\0" in str(folder):
         raise FederationError(f"the node's config needs a folder without a NUL character, got {str(folder)!r}")
     return Node(name, client(name, config), folder, limits)

@@ -15,6 +15,8 @@ from algorithms.sequential import lent_tensors
 from algorithms.tree import tensors
 from runs.networks.dependence import INDEPENDENT, depends_on
 
+_WORD = 8
+"""Bytes of the numbers by which weights are watched."""
 _KINDS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 
 
@@ -129,7 +131,7 @@ def _require_fit(function: Callable[..., Any], w: Mapping[str, Any], *batch: Any
             )
 
 
-def _require_unchanged(w: Mapping[str, Any], before: Mapping[str, list[int]]) -> None:
+def _require_unchanged(w: Mapping[str, Any], before: Mapping[str, list[tuple[int, int]]]) -> None:
     changed = [name for name, versions in _versions(w).items() if versions != before[name]]
     if changed:
         raise FederationError(
@@ -139,9 +141,21 @@ def _require_unchanged(w: Mapping[str, Any], before: Mapping[str, list[int]]) ->
         )
 
 
-def _versions(w: Mapping[str, Any]) -> dict[str, list[int]]:
-    """Return how often each weight was written into."""
-    return {name: [leaf._version for leaf in lent_tensors(entry)] for name, entry in w.items()}
+def _versions(w: Mapping[str, Any]) -> dict[str, list[tuple[int, int]]]:
+    """Return how often each weight was written into, and the sum of its bits.
+
+    Torch does not count writes through `.data` and numpy.
+    """
+    return {name: [(leaf._version, _sum_of_bits(leaf)) for leaf in lent_tensors(entry)] for name, entry in w.items()}
+
+
+def _sum_of_bits(leaf: Tensor) -> int:
+    """Return the sum of the bits of a tensor in words of 8 bytes, which takes one pass over it."""
+    numbers = leaf.detach().contiguous().flatten().view(torch.uint8)
+    whole = numbers.numel() // _WORD * _WORD
+    words = numbers[:whole]
+    aligned = words if words.storage_offset() % _WORD == 0 else words.clone()
+    return int(aligned.view(torch.int64).sum()) + int(numbers[whole:].sum())
 
 
 def _cast(w: Mapping[str, Any], kind: torch.dtype) -> dict[str, Any]:

@@ -6,18 +6,23 @@ A silo does only registered work, and sends its upload. The client's state stays
 from __future__ import annotations
 
 import json
+import random
 import reprlib
 import traceback
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import torch
+
 from algorithms.descent import statistics_of, takes_values
 from algorithms.exchange import Acknowledgement, is_whole
 from algorithms.federation import Client, Exchange, FederationError, Reply, Sequential, Work
+from runs.networks.network_function import seeded_draws
 from runs.silos.client_store import ClientStore, keyed_digest
 from runs.silos.fingerprint import Fingerprint, fingerprint_of
 from runs.silos.guarded import check_losses
@@ -83,7 +88,8 @@ class Node:
             done = keeping.find_answer(round, work)
             if done is None:
                 trip = order.trip(check_losses(self.client), keeping, self.further)
-                (reply,) = Sequential().replies(trip)
+                with _seeded(trip):
+                    (reply,) = Sequential().replies(trip)
                 done = self._reply(order, trip, reply, keeping)
                 keeping.keep_answer(round, work, done)
         content = {"echo": echo, "kind": "done", "facts": facts, **done.structure}
@@ -130,6 +136,24 @@ class Node:
         tokens = {*kept.values(), *personal.values(), *order.table("kept").values(), *order.table("personal").values()}
         keeping.tidy(trip.round, tokens)
         return Packed({"upload": upload.structure, "keep": kept, "personal": personal}, upload.blob)
+
+
+@contextmanager
+def _seeded(trip: Exchange) -> Iterator[None]:
+    """Seed the global generators for one exchange, for example for drop-out in the silo's network.
+
+    A silo has a new process for each message, which would draw other numbers whenever the run is repeated or resumes.
+    """
+    words = np.random.SeedSequence([trip.seed, trip.round, trip.number, trip.cohort[0], 1]).generate_state(3).tolist()
+    of_numpy, of_python = np.random.get_state(), random.getstate()  # noqa: NPY002
+    with seeded_draws(words[0], torch.device("cpu")):
+        np.random.seed(words[1])  # noqa: NPY002
+        random.seed(words[2])
+        try:
+            yield
+        finally:
+            np.random.set_state(of_numpy)  # noqa: NPY002
+            random.setstate(of_python)
 
 
 def _samples_of(client: Client) -> float:

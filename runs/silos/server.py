@@ -24,6 +24,7 @@ from runs.silos.given import check_start
 from runs.silos.problem import RUN_NAME, SILOS, Evaluate, RemoteClient, RemoteClients, SiloProblem, SiloSettings
 from runs.silos.transport import AnswerPolicy, Transport
 from runs.silos.wire import Limits, printable
+from workloads.files import with_home
 
 _PATIENCE = {entry.name for entry in fields(AnswerPolicy)}
 _CONDUCT = {"rounds", "evaluate_every", "keep_every"}
@@ -142,10 +143,12 @@ def _read_config(config: Mapping[str, Any]) -> tuple[Plan, Path, AnswerPolicy, L
             raise RunError(f"the app's config has both {other} and {name}, which are one option; leave one of them out")
     given = {name.replace("-", "_"): value for name, value in config.items() if value != ""}
     try:
-        algorithm, folder = str(given.pop("algorithm")), Path(str(given.pop("folder"))).expanduser()
+        algorithm, folder = str(given.pop("algorithm")), with_home(str(given.pop("folder")))
         given.setdefault("clients", len(str(given["silos"]).split(",")))
     except KeyError as error:
         raise RunError(f"the app's config lacks {error.args[0]}; add it to its pyproject.toml") from error
+    if "\0" in str(folder):
+        raise RunError(f"the app's config needs a folder without a NUL character, got {str(folder)!r}")
     try:
         patience = AnswerPolicy(**{name: given.pop(name) for name in _PATIENCE & given.keys()})
         limits = Limits.of_megabytes(given.pop("limit_mb", 1024))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from workloads.files import is_standard_output, require_target, require_writable, write_whole
+from workloads.files import is_standard_output, require_target, require_writable, with_home, write_whole
 
 FULL = Path("/dev/full")
 
@@ -131,6 +131,13 @@ def test_a_folder_is_made_and_a_file_in_its_place_is_named(tmp_path):
     with pytest.raises(FileExistsError) as error:
         require_writable(tmp_path / "file")
     assert error.value.filename == str(tmp_path / "file")
+
+
+def test_a_user_without_a_home_is_part_of_a_name(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert with_home("~/data") == tmp_path / "data"
+    assert with_home("~no-such-user/data") == Path("~no-such-user/data")
+    assert with_home(Path("a/~")) == Path("a/~")
 
 
 def test_names_of_standard_output(tmp_path, capfd):

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from workloads.data.datasets import ImageSet
 from workloads.data.idx import DataError
+from workloads.files import with_home
 from workloads.progress import report_progress
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
@@ -57,7 +58,7 @@ def read_folder(folder: str | Path, side: int | None = None) -> tuple[ImageSet, 
     Raises:
         DataError: The folder holds no images by class, an image cannot be read, or the images differ in size.
     """
-    root = Path(folder).expanduser()
+    root = with_home(folder)
     train, test = _splits(root)
     classes = sorted(train)
     if unknown := sorted(set(test) - set(train)):

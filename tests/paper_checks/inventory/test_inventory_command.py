@@ -1,8 +1,10 @@
 """`rankproof inventory`: sources of every kind, errors of one line, JSON, and stubs that can be checked."""
 
 import ast
+import bz2
 import gzip
 import json
+import lzma
 import sys
 import tarfile
 import zipfile
@@ -61,7 +63,10 @@ def test_the_listing_shows_items_sentences_and_candidates(capsys, tmp_path):
     assert "The mechanical checks found nothing to look at." in out
 
 
-@pytest.mark.parametrize("kind", ["folder", "zip", "tar", "tgz", "gz", "md", "txt"])
+PACKED = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
+
+
+@pytest.mark.parametrize("kind", ["folder", "zip", "tar", "tgz", *PACKED, "md", "txt"])
 def test_every_kind_of_source_is_read(capsys, tmp_path, kind):
     folder = tmp_path / "sources"
     folder.mkdir()
@@ -81,13 +86,13 @@ def test_every_kind_of_source_is_read(capsys, tmp_path, kind):
     elif kind in ("tar", "tgz"):
         with tarfile.open(place, "w:gz" if kind == "tgz" else "w") as packed:
             packed.add(folder, "paper")
-    elif kind == "gz":
-        place.write_bytes(gzip.compress(PAPER.encode()))
+    elif kind in PACKED:
+        place.write_bytes(PACKED[kind](PAPER.encode()))
     else:
         place.write_text("Lemma 1. The sum is finite.\n\nTheorem 2. The mean is finite.\n")
     status, out, _ = run(capsys, place)
     assert status == 0
-    assert ("1 theorem, 1 lemma" if kind in ("gz", "md", "txt") else "1 theorem, 2 lemmas") in out
+    assert ("1 theorem, 1 lemma" if kind in (*PACKED, "md", "txt") else "1 theorem, 2 lemmas") in out
 
 
 BAD = {
@@ -98,6 +103,8 @@ BAD = {
     "paper.pdf": (b"%PDF-1.7\n\x00\x01", "is a PDF"),
     "broken.zip": (b"PK\x03\x04broken", "damaged archive"),
     "broken.gz": (b"\x1f\x8bbroken", "damaged archive"),
+    "cut.xz": (lzma.compress(b"words " * 300)[:-20], "damaged archive"),
+    "cut.bz2": (bz2.compress(b"words " * 300)[:-20], "damaged archive"),
     "named.zip": (b"plain words", "is not an archive"),
     "itself.tex": (b"\\documentclass{a}\\input{itself}", "includes itself"),
     "deep.tex": (b"\\documentclass{a}\\begin{document}" + b"{" * 3000, "nested too deeply"),
@@ -134,6 +141,41 @@ def test_an_archive_that_unpacks_to_too_much_is_not_unpacked(capsys, tmp_path, m
     for name in ("bomb.zip", "bomb.gz"):
         status, _, err = run(capsys, name)
         assert (status, err.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize(("at", "value", "says"), [(6, 1, "is encrypted"), (8, 97, "method that cannot be read")])
+def test_an_archive_that_is_whole_but_cannot_be_read_is_not_called_damaged(capsys, tmp_path, at, value, says):
+    with zipfile.ZipFile(tmp_path / "locked.zip", "w") as packed:
+        packed.writestr("a.tex", PAPER)
+    data = bytearray((tmp_path / "locked.zip").read_bytes())
+    data[at] = data[data.index(b"PK\1\2") + at + 2] = value
+    (tmp_path / "locked.zip").write_bytes(data)
+    status, _, err = run(capsys, "locked.zip")
+    assert (status, err.count("\n")) == (2, 1)
+    assert says in err
+    assert "name the folder" in err
+
+
+def test_data_in_an_archive_are_no_text(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "LARGEST", 10_000)
+    for name, status in (("data", 0), ("data.txt", 2)):
+        with zipfile.ZipFile(tmp_path / "paper.zip", "w", zipfile.ZIP_DEFLATED) as packed:
+            packed.writestr("a.tex", PAPER)
+            packed.writestr(name, "x" * 20_000)
+        assert run(capsys, "paper.zip")[0] == status
+
+
+@pytest.mark.parametrize("name", ["link.tex", "link.md"])
+def test_a_link_that_leads_out_of_a_folder_is_no_file_of_it(capsys, tmp_path, name):
+    (tmp_path / "secret").write_text(r"\begin{lemma} Secret. \end{lemma}")
+    (tmp_path / "paper").mkdir()
+    (tmp_path / "paper" / name).symlink_to(tmp_path / "secret")
+    status, out, err = run(capsys, "paper")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "contains no LaTeX" in err
+    (tmp_path / "paper" / "own.tex").write_text(PAPER)
+    status, out, _ = run(capsys, "paper")
+    assert (status, "Secret" in out) == (0, False)
 
 
 def test_inclusions_stay_in_the_folder(capsys, tmp_path):

@@ -194,6 +194,52 @@ def test_a_masked_array_and_a_table_are_the_same_before_and_after_they_are_used(
     assert before.unread == ()
 
 
+MANY = 2**53
+"""Floats no longer represent every whole number from here on."""
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (pd.DataFrame({"id": [MANY], "x": [0.5]}), pd.DataFrame({"id": [MANY + 1], "x": [0.5]})),
+        (
+            pd.DataFrame({"id": np.array([2**63], dtype=np.uint64), "x": [1]}),
+            pd.DataFrame({"id": np.array([2**63 + 1], dtype=np.uint64), "x": [1]}),
+        ),
+        (
+            pd.DataFrame({"x": np.float32([0.5]), "y": np.float64([0.5])}),
+            pd.DataFrame({"x": np.float64([0.5]), "y": np.float32([0.5])}),
+        ),
+        (pd.Series(pd.Categorical(["a"], ["a", "b"])), pd.Series(pd.Categorical(["a"], ["b", "a"]))),
+        (
+            pd.DataFrame({"sex": pd.Categorical(["a"], ["a", "b"])}),
+            pd.DataFrame({"sex": pd.Categorical(["a"], ["b", "a"])}),
+        ),
+        (pd.DataFrame({"x": [1, 2]}, index=[0, 1]), pd.DataFrame({"x": [1, 2]}, index=[1, 0])),
+        (pd.DataFrame([[1, 2]], columns=["x", "x"]), pd.DataFrame([[2, 1]], columns=["x", "x"])),
+        (pd.DataFrame({"x": [1], "y": [2]}), pd.DataFrame({"y": [1], "x": [2]})),
+    ],
+)
+def test_a_table_is_read_in_the_types_of_its_columns(one, other):
+    assert fingerprint(SimpleNamespace(x=one)) != fingerprint(SimpleNamespace(x=other))
+    assert fingerprint(SimpleNamespace(x=one)) == fingerprint(SimpleNamespace(x=one.copy()))
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant != 63, reason="this machine has no 80-bit numbers")
+@pytest.mark.parametrize("kind", ["=", ">"])
+@pytest.mark.parametrize("of", [np.longdouble, np.clongdouble])
+def test_numbers_of_extended_precision_are_read_without_what_fills_them_up(of, kind):
+    def padded(fill):
+        made = np.full(4, 1 / np.longdouble(3), dtype=of)
+        made.view(np.uint8).reshape(-1, np.dtype(np.longdouble).itemsize)[:, 10:] = fill
+        return made if kind == "=" else made.byteswap().view(made.dtype.newbyteorder())
+
+    assert padded(0).tobytes() != padded(7).tobytes()
+    assert fingerprint(SimpleNamespace(x=padded(0))) == fingerprint(SimpleNamespace(x=padded(7)))
+    least = np.full(4, 1 / np.longdouble(3) + np.finfo(np.longdouble).eps, dtype=padded(0).dtype)
+    assert fingerprint(SimpleNamespace(x=padded(0))) != fingerprint(SimpleNamespace(x=least))
+
+
 class Lazy:
     samples = 3.0
 

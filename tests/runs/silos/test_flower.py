@@ -70,6 +70,7 @@ def test_the_written_app_has_a_rank_for_each_silo(count, tmp_path):
         ({"algorithm": "nobody"}, "unknown algorithm"),
         ({"tau": 3}, "takes no --tau"),
         ({"folder": ""}, "lacks folder"),
+        ({"folder": "a\0b"}, "without a NUL"),
         ({"steps": "many"}, "steps must be a whole number"),
         ({"clients": 3}, "3 different names"),
         ({"limit-mb": "x"}, "config"),

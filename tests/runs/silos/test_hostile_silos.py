@@ -534,6 +534,23 @@ def test_the_list_of_rounds_stays_short(tmp_path):
     keeping.take(first)
 
 
+def test_files_of_others_in_the_folder_of_a_silo_stay(tmp_path):
+    keeping = ClientStore(tmp_path, RUN)
+    own = ("notes.txt", "2 things.md", ".2-b", "2-" + "g" * 64)
+    paths = [tmp_path / RUN / place / name for place in ("own", "told", "answered", "done") for name in own]
+    for path in paths:
+        path.write_text("1 mine")
+    for round in range(1, HISTORY + 3):
+        token = keeping.put("p", round, pack(torch.ones(3) * round, {}))
+        keeping.answer_once(f"{round:032x}", round)
+        keeping.keep_broadcast({}, ())
+        keeping.keep_answer(round, "a" * 64, Packed({"keep": {}, "personal": {"w": token}}, b""))
+        keeping.tidy(round, {token})
+    assert [path.read_text() for path in paths] == ["1 mine"] * len(paths)
+    assert [path.name for path in (tmp_path / RUN / "done").glob("*" + "a" * 64)] == [f"{HISTORY + 2}-{'a' * 64}"]
+    assert len(list((tmp_path / RUN / "answered").glob("0*"))) == HISTORY
+
+
 def test_a_request_that_comes_late_takes_nothing_from_later_rounds(tmp_path):
     keeping = ClientStore(tmp_path, RUN)
     kept = {round: keeping.put("k", round, pack(torch.ones(3) * round, {})) for round in (1, 2, 3)}

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import random
 from pathlib import Path
 
 import numpy as np
@@ -90,6 +91,78 @@ def trained(folder, clients=None, algorithm="fedavg", start=start, evaluate=None
 def test_a_loss_that_depends_on_none_of_its_weights_is_refused_by_the_name_of_its_silo(odd, algorithm, tmp_path):
     with pytest.raises(FederationError, match=r"silo b: the loss depends on none of .*functional_call\("):
         trained(tmp_path, [Linear(), odd(), Linear()], algorithm)
+
+
+class Clamped(Linear):
+    def loss(self, w, batch=None):
+        w["W"].data.clamp_(-0.3, 0.3)
+        return super().loss(w, batch)
+
+
+class Rounded(Linear):
+    def loss(self, w, batch=None):
+        numbers = w["W"].detach().numpy()
+        numbers[:] = numbers.round(1)
+        return super().loss(w, batch)
+
+
+class Rebound(Linear):
+    def loss(self, w, batch=None):
+        w["W"].data = w["W"].data * 0.5
+        return super().loss(w, batch)
+
+
+@pytest.mark.parametrize("odd", [Clamped, Rounded, Rebound])
+@pytest.mark.parametrize("kind", [torch.float64, torch.float32])
+def test_a_loss_that_changes_its_weights_is_refused_even_where_torch_counts_no_version(odd, kind, tmp_path):
+    clients = [Linear(), odd(), Linear()]
+    for client in clients:
+        client.x, client.y = client.x.to(kind), client.y.to(kind)
+    with pytest.raises(FederationError, match="silo b: the loss changes W in place"):
+        trained(tmp_path, clients, start=lambda: {"W": start()["W"].to(kind)})
+
+
+def test_weights_that_begin_between_two_words_of_memory_are_watched(tmp_path):
+    def odd_start():
+        return {"W": start()["W"].float(), "b": torch.tensor([1.0, 2.0, 3.0, 4.0])[1:], "c": torch.tensor(0.5)}
+
+    class Biased(Linear):
+        def loss(self, w, batch=None):
+            w["b"][1:].data.mul_(self.by)
+            return super().loss(w, batch) + (w["b"] ** 2).sum() + w["c"] ** 2
+
+    clients = [Biased(), Biased()]
+    for client in clients:
+        client.x, client.y, client.by = client.x.float(), client.y.float(), 1.0
+    assert trained(tmp_path / "a", clients, start=odd_start)["round"] == 2
+    clients[1].by = 1.5
+    with pytest.raises(FederationError, match="silo b: the loss changes b in place"):
+        trained(tmp_path / "b", clients, start=odd_start)
+
+
+class Noisy(Linear):
+    """A client whose loss draws from the global generators, as drop-out does."""
+
+    def loss(self, w, batch=None):
+        drawn = float(torch.rand(())), np.random.random(), random.random()  # noqa: NPY002
+        self.drawn.append(drawn)
+        return super().loss(w, batch) + sum(drawn) * w["W"].sum()
+
+
+def test_global_generators_give_the_same_numbers_in_a_repeated_run_and_others_in_each_exchange(tmp_path):
+    drawn = {}
+    for place, seed in (("a", 1), ("b", 2)):
+        clients = [Noisy(), Noisy()]
+        for client in clients:
+            client.drawn = drawn.setdefault(place, [])
+            client.fingerprint = ("x", "y")
+        torch.manual_seed(seed)
+        before = torch.get_rng_state()
+        trained(tmp_path / place, clients, evaluate=lambda w: {"loss": 0.0})
+        assert torch.equal(torch.get_rng_state(), before)
+    assert drawn["a"] == drawn["b"]
+    assert len({*drawn["a"]}) == len(drawn["a"]) == 2 * 2 * 2  # rounds, silos, steps
+    assert all(len({*column}) == len(drawn["a"]) for column in zip(*drawn["a"], strict=True))
 
 
 def test_a_loss_of_some_of_the_weights_and_of_some_of_the_batches_is_taken(tmp_path):
