@@ -25,7 +25,15 @@ from hessian.loss.batches import Batch, Batches, Loss, copy_tensors, iterate_ten
 from hessian.loss.factories import USER_ERRORS
 from hessian.loss.graphs import Block
 from hessian.loss.kept_tensors import Call
-from hessian.loss.model_state import PureModel, Selection, check_modes, padding_rows, select_parameters
+from hessian.loss.model_state import (
+    PureModel,
+    Selection,
+    check_modes,
+    one_at_a_time,
+    padding_rows,
+    require_differentiation,
+    select_parameters,
+)
 from hessian.loss.objective import Objective
 from hessian.loss.output_curvature import Law, law_of, not_one_multiple
 from hessian.loss.passed_checks import PassedChecks, Reading, read_with_fingerprint
@@ -42,6 +50,7 @@ SCALARS = 2**8
 """Further numbers, with a margin."""
 
 
+@one_at_a_time()
 def checked_objective(
     model: nn.Module,
     loss: Loss,
@@ -81,8 +90,7 @@ def checked_objective(
     Raises:
         CurvatureError: The result would be wrong; the message names cause and remedy.
     """
-    if torch.is_inference_mode_enabled():
-        raise CurvatureError("nothing can be differentiated within torch.inference_mode(): measure outside of it")
+    require_differentiation()
     check_modes(model, batch_norm)
     chosen = select_parameters(model, parameters)
     tensors = tuple(chosen.values())
@@ -182,6 +190,7 @@ def _subject_of(objective: Objective, *options: Any) -> Hashable:
     return (type(model.module), tensors, model.modes, objective.mean, objective.count, objective.law, *options)
 
 
+@one_at_a_time()
 def require_block(objective: Objective, matrix: str, part: Block, has_passed: bool = False) -> float:
     """Test the derivatives of a block at its own scale: the test of the whole matrix does not see a small one.
 

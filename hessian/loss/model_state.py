@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -28,6 +29,28 @@ from hessian.numerics.symmetric import CurvatureError
 
 Selection = Sequence[str] | str | None
 """Names of parameters or patterns such as ``layer1.*``; ``None``: all that require gradients."""
+_TURN = threading.RLock()
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Make other threads wait until this one has evaluated its model.
+
+    A model holds other weights while it is evaluated, and some switches of torch are those of the process. A second
+    thread would compute with these weights, and would leave them in the model when it restores what it found.
+    """
+    with _TURN:
+        yield
+
+
+def require_differentiation() -> None:
+    """Refuse inference mode, in which every derivative is zero.
+
+    Raises:
+        CurvatureError: It is on.
+    """
+    if torch.is_inference_mode_enabled():
+        raise CurvatureError("nothing can be differentiated within torch.inference_mode(): measure outside of it")
 
 
 def select_parameters(model: nn.Module, selection: Selection) -> dict[str, Tensor]:
@@ -266,7 +289,16 @@ class PureModel:
         Args:
             evaluate: Calls this object for outputs, and the loss.
             at: In place of the chosen parameters, in their order.
+
+        Raises:
+            CurvatureError: Within inference mode.
         """
+        require_differentiation()
+        with one_at_a_time():
+            return self._run_in_dtype(evaluate, at)
+
+    def _run_in_dtype(self, evaluate: Callable[[], Any], at: Sequence[Tensor] | None) -> Any:
+        """Evaluate as `run` does, with constants in the type of the tensors if the model refuses them otherwise."""
         chosen = self._chosen if at is None else dict(zip(self._chosen, at, strict=True))
         dtype, own = (next(iter(tensors.values())).dtype for tensors in (chosen, self._chosen))
         if dtype == own:

@@ -276,10 +276,13 @@ class DenseOperator:
 
 
 def as_scipy(operator: SymmetricOperator) -> LinearOperator:
-    """Convert the operator for SciPy: float32 or float64 vectors ``(P,)`` or ``(P, k)``, copied to its device."""
+    """Convert the operator for SciPy: vectors ``(P,)`` or ``(P, k)``, real or complex, copied to its device."""
 
     def columns(vectors):  # type: ignore[no-untyped-def]
-        block = torch.as_tensor(vectors, dtype=operator.dtype, device=operator.device).reshape(operator.P, -1)
+        if np.iscomplexobj(vectors):
+            return columns(vectors.real) + 1j * columns(vectors.imag)
+        given = np.ascontiguousarray(vectors)  # torch has no negative strides
+        block = torch.as_tensor(given, dtype=operator.dtype, device=operator.device).reshape(operator.P, -1)
         return operator.products(block.T.contiguous()).T.cpu().numpy().reshape(vectors.shape)
 
     kind = {torch.float32: "float32", torch.float64: "float64"}[operator.dtype]

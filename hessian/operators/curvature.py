@@ -29,7 +29,7 @@ from hessian.lanczos.memory import Budget, give_back
 from hessian.loss.batches import Batch, Loss, size_of
 from hessian.loss.checked_objective import checked_objective, measure_model_memory, require_block
 from hessian.loss.graphs import Block, Layout, Positions
-from hessian.loss.model_state import Selection, aliases, match_names, owner
+from hessian.loss.model_state import Selection, aliases, match_names, one_at_a_time, owner, require_differentiation
 from hessian.loss.output_curvature import MATRICES, Law
 from hessian.loss.passed_checks import PassedChecks
 from hessian.loss.product_rounding import few_suffice, rounding_on_all
@@ -87,6 +87,9 @@ class Curvature:
     and the kept graph is freed with the operator. A kept graph has copies of the data, so memory which NumPy
     writes to later does not change the matrix.
 
+    Threads that measure take turns. Another thread must not train or evaluate the model meanwhile, because the model
+    holds copies of its weights while it is evaluated here.
+
     Attributes:
         samples: Number of samples.
         loss: Value of the loss over all samples.
@@ -95,6 +98,7 @@ class Curvature:
         held: Bytes of what is held, by part, where `memory` was given.
     """
 
+    @one_at_a_time()
     def __init__(
         self,
         model: nn.Module,
@@ -245,6 +249,7 @@ class Curvature:
         """Rounding of a product relative to the largest, beyond that of the parameters' type; measured when read."""
         return self._rounding_of(Block(self._positions, self._positions))
 
+    @one_at_a_time()
     def _rounding_of(self, block: Block) -> float:
         """Return the same of a block, on its own scale."""
         self._require_derivatives(block)
@@ -293,6 +298,7 @@ class Curvature:
         """Return the bytes that workers hold on the parameters' device at the peak of products with these vectors."""
         return self._shards.peak_elsewhere(Block(self._positions, self._positions), vectors, self._vectorize)
 
+    @one_at_a_time()
     def _products(self, vectors: Tensor, width: int, block: Block, into: Tensor | None = None) -> Tensor:
         """Multiply a block of the matrix by each vector, (k, width) to (k, rows), into new rows or given ones."""
         if vectors.ndim != 2 or vectors.shape[1] != width:
@@ -320,6 +326,7 @@ class Curvature:
     def _require_derivatives(self, block: Block) -> None:
         """Test a block before its first product: what is small next to the whole matrix is not seen in that."""
         if block not in self._faults:
+            require_differentiation()  # before a fault is kept
             started = time.perf_counter()
             fault, rounding = None, 0.0
             used = self._objective.used

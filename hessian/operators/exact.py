@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from hessian.loss.batches import Loss, detach_tensors, require_dense_tensors, take_rows
 from hessian.loss.checked_objective import checked_objective
 from hessian.loss.graphs import at_even_place
+from hessian.loss.model_state import one_at_a_time
 from hessian.loss.objective import Objective
 from hessian.loss.routes import RouteError, describe_failure, warn_one_by_one
 from hessian.numerics.differentiation import exact_algebra, gradients_of
@@ -28,6 +29,7 @@ from hessian.numerics.symmetric import CurvatureError
 Progress = Callable[[int, int], None]
 
 
+@one_at_a_time()
 def exact_hessian(
     model: nn.Module,
     loss: Loss,

@@ -12,7 +12,6 @@ Lanczos orthogonalises once. Its `trace` is not offered, since its stopping rule
 from __future__ import annotations
 
 import importlib
-import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -29,7 +28,7 @@ from hessian.fits.density_reading import AS_PLOTTED, PrintedStableRank, Reading,
 from hessian.lanczos.krylov import Array
 from hessian.lanczos.quadrature import SpectralMeasure
 from hessian.loss.batches import Batches, Loss, reduction_of
-from hessian.loss.model_state import select_parameters
+from hessian.loss.model_state import one_at_a_time, select_parameters
 from hessian.numerics.differentiation import exact_evaluation
 from hessian.numerics.fixed_arrays import fix_arrays
 from hessian.numerics.symmetric import CurvatureError
@@ -38,7 +37,6 @@ from hessian.pyhessian.guards import PlainBatches, require_fit, restoring, seedi
 
 SHIFT = 1e-6
 """Added by PyHessian to what it divides by: to norms, and to the eigenvalue in its stopping rule."""
-_LOCK = threading.Lock()  # the random state and PyHessian's name `torch` belong to the process
 
 
 @dataclass(frozen=True)
@@ -225,7 +223,8 @@ def _open_backend(model: nn.Module, loss: Loss, data: Any, seed: int) -> Iterato
         constructor, version = importlib.import_module("pyhessian").hessian, metadata.version("pyhessian")
     except ImportError as error:
         raise CurvatureError("PyHessian is not installed: pip install pyhessian==0.1") from error
-    chosen = select_parameters(model, None)
+    with one_at_a_time():
+        chosen = select_parameters(model, None)
     first = next(iter(chosen.values()))
     if first.device.type not in ("cpu", "cuda"):
         raise CurvatureError(f"PyHessian supports cpu and cuda, not {first.device}; move the model to one of these")
@@ -235,7 +234,8 @@ def _open_backend(model: nn.Module, loss: Loss, data: Any, seed: int) -> Iterato
             keywords=("reduction",),
         )
     batches = PlainBatches(Batches.of(data), first.device, first.dtype)
-    with _LOCK, ExitStack() as stack:
+    # The random state and PyHessian's name `torch` belong to the process.
+    with one_at_a_time(), ExitStack() as stack:
         stack.enter_context(restoring(model, loss))
         stack.enter_context(seeding(first.device, seed))
         stack.enter_context(torch.enable_grad())

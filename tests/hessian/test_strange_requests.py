@@ -1,11 +1,21 @@
 """Requests that cannot be measured are refused with the cause; models that differentiate by their weights are not."""
 
+from functools import partial
+
 import pytest
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy, embedding, linear
 
-from hessian import Curvature, CurvatureError, DenseOperator, SpectrumSettings, exact_hessian, sample_hessian_parts
+from hessian import (
+    Curvature,
+    CurvatureError,
+    DenseOperator,
+    SpectrumSettings,
+    exact_hessian,
+    sample_factors,
+    sample_hessian_parts,
+)
 
 GENERATOR = torch.Generator().manual_seed(0)
 X = torch.randn(23, 5, generator=GENERATOR).double()
@@ -183,3 +193,20 @@ def test_an_embedding_whose_gradient_is_none_is_the_reason(model, message):
     tokens = torch.arange(23 * 4).view(23, 4) % 6
     with pytest.raises(CurvatureError, match=message):
         Curvature(model, LOSS, (tokens, Y))
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_inference_mode_after_the_checks_is_refused_and_forgotten(several):
+    data = [(X[:3], Y[:3]), (X[3:], Y[3:])] if several else (X, Y)
+    whole = Curvature(perceptron(), LOSS, data)
+    block = whole.block("0.*")
+    parts = [sample_hessian_parts(perceptron(), LOSS, data, rank=2), sample_factors(perceptron(), LOSS, data)]
+    one = torch.ones(block.P, dtype=torch.float64)
+    refused = [lambda: block @ one, *(partial(next, some) for some in parts)]
+    if several:  # one batch keeps its graph, which inference mode does not affect
+        refused.append(lambda: whole @ torch.ones(whole.P, dtype=torch.float64))
+    for call in refused:
+        with torch.inference_mode(), pytest.raises(CurvatureError, match="measure outside of it"):
+            call()
+    expected = Curvature(perceptron(), LOSS, (X, Y), parameters="0.*") @ one
+    assert torch.allclose(block @ one, expected, atol=1e-12)

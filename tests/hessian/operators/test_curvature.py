@@ -235,6 +235,17 @@ def test_scipy_sees_the_same_matrix():
     np.testing.assert_allclose(linear @ np.ones(linear.shape[0]), dense("mlp").sum(dim=1), atol=1e-14)
 
 
+def test_scipy_may_give_complex_and_reversed_vectors():
+    """A resolvent `(H - z)^-1`, for instance, is found by complex ones."""
+    case = CASES["mlp"]
+    linear, exact = as_scipy(Curvature(case.model, case.loss, case.batch())), dense("mlp").numpy()
+    vectors = np.random.default_rng(0).normal(size=(3, len(exact), 2))
+    given = vectors[0] + 1j * vectors[1]
+    np.testing.assert_allclose(linear @ given, exact @ given, atol=1e-13)
+    np.testing.assert_allclose(linear @ given[:, 0], exact @ given[:, 0], atol=1e-13)
+    np.testing.assert_allclose(linear @ vectors[2][::-1], exact @ vectors[2][::-1], atol=1e-13)
+
+
 def test_float32_inputs_and_loaders_serve_a_float64_model():
     case = CASES["mlp"]
     loader = DataLoader(TensorDataset(case.inputs.float(), case.targets), batch_size=4)
