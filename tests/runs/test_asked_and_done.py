@@ -99,7 +99,8 @@ def test_each_option_that_is_given_changes_the_algorithm(data, names):
         for option in schemas_of(name, data, {})[0].options({}).values():
             given = {**ranks, option.name: another(option)}
             if option.name.endswith("schedule"):
-                given[f"{option.name}_period"] = 3
+                needed = "warmup" if given[option.name] == "warm-up" else "period"
+                given[f"{option.name}_{needed}"] = 3
             if option.name.endswith("schedule_per"):
                 continue  # a constant rate counts nothing
             plan = make_plan(name, data, given)

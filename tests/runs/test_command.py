@@ -69,6 +69,8 @@ def test_every_option_reaches_the_settings(tmp_path):
         "schedule": "cosine",
         "schedule_period": 5,
         "schedule_minimum": 0.001,
+        "schedule_warmup": 1,
+        "b_rate": 0.02,
         "optimiser": "sgd",
         "momentum": 0.5,
         "nesterov": True,
@@ -265,7 +267,7 @@ def test_only_what_is_always_needed_is_needed_without_a_condition(capsys):
     assert main(["train", "fedlrt", "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "Rounds or steps between changes; needed with --schedule step" in text
-    assert "Period T of the cosine, in rounds or steps; needed with --schedule cosine" in text
+    assert "Rounds or steps T of the decrease; needed with --schedule cosine or linear" in text
     assert main(["train", "fedavg", "--data", "fashion-mnist", "--help"]) == 0
     assert "Folder with one file of sample indices per client; needed with --partition files" in " ".join(
         capsys.readouterr().out.split()
@@ -300,7 +302,7 @@ def test_a_resumed_run_keeps_what_it_is(more, tmp_path, capsys):
     before = content(tmp_path)
     flags = (
         "--rounds, --executor, --device, --evaluate-every, --workers, --address, --gpus-per-worker, --save-every, "
-        "--keep-every, --tensorboard, --root"
+        "--save-in-round, --keep-every, --tensorboard, --root"
     )
     assert f"only {flags} may be named" in refused(capsys, "--resume", tmp_path, *more)
     assert content(tmp_path) == before

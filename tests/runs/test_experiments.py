@@ -1,17 +1,18 @@
 """Experiments: what is missing is run, what was truncated goes on, and what two of them share is run once."""
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
 import torch
+from filelock import FileLock
 
 from algorithms.federation import FederationError
 from runs.experiments import Experiment, Sweep, Trial, carried_out, carry_out, format_minutes, missing_runs
 from runs.folder import train
 from runs.listing import find_runs
 from runs.settings import RunError
+from workloads.processes.locks import LOCK
 
 GIVEN = {"clients": 3, "learning_rate": 0.1}
 ONE = Trial("one", "fedavg", "quadratics", 6, GIVEN, (0, 1))
@@ -87,19 +88,18 @@ def test_what_was_cut_off_goes_on_to_the_same_numbers(tmp_path):
 
 
 def test_a_run_of_another_process_is_left_to_it_and_waited_for(tmp_path):
-    fcntl = pytest.importorskip("fcntl")
     experiment = Experiment((ONE, OTHER))
     expected = rows(carry_out(experiment, tmp_path / "alone"))
     folder = tmp_path / "shared" / ONE.plan(0).folder
     folder.mkdir(parents=True)
-    another = os.open(folder, os.O_RDONLY)
-    fcntl.flock(another, fcntl.LOCK_EX)
+    another = FileLock(folder / LOCK)
+    another.acquire()
     said = []
 
     def let_go(text):
         said.append(text)
         if "waiting" in text:
-            os.close(another)
+            another.release()
 
     assert rows(carry_out(experiment, tmp_path / "shared", say=let_go)) == expected
     order = list(dict.fromkeys(text.split(", round")[0] for text in said))

@@ -525,7 +525,7 @@ def test_algorithms_on_other_data_say_so(tmp_path):
         (("compare", "{}", "--round", "last"), "--round: must be a whole number"),
         (
             ("plot", "{}", "--round", "1"),
-            "--round is an option of `rankproof runs compare`, not of `rankproof runs plot`",
+            "--round is an option of `rankproof runs compare` and `rankproof runs export`, not of `rankproof runs plot`",
         ),
         (
             ("list", "{}", "--metric", "loss"),
@@ -550,7 +550,7 @@ def test_bad_usage_is_one_line(tmp_path, capsys, words, reason):
         ("show", set()),
         ("compare", {"--metric", "--round", "--against"}),
         ("plot", {"--metric", "--out"}),
-        ("export", {"--out", "--root", "--trust"}),
+        ("export", {"--out", "--root", "--round", "--trust"}),
     ],
 )
 def test_each_action_has_a_help_with_its_own_options_and_an_example(capsys, action, options):

@@ -159,7 +159,7 @@ def test_an_error_names_the_innermost_line_of_the_paper(results):
 
 def test_the_table_says_at_once_what_is_wrong(results, ledger):
     found = run([results[label].claim for label in ("key-error", "by-hand")], ledger)
-    error, by_hand, _ = summary_table(found).splitlines()[1:]
+    by_hand, error, _ = summary_table(found).splitlines()[1:]  # what differs comes last
     assert "the check has a defect: attacked/claims.py, line" in error
     assert "KeyError: 1" in error
     assert "see NOTE on its card" in by_hand
