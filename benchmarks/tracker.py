@@ -3,9 +3,9 @@
 ``python benchmarks/tracker.py`` trains a narrow ResNet-10 on MNIST and measures the sharpness, alone and with the
 stable rank, at 100 states, once by one `SpectrumTracker` and once by `Curvature` and `measure` at each state, both to a
 width of 10 %. It then measures paths of matrices with known eigenvalues, whose eigenvectors turn slowly, faster, or
-completely between two states. It writes to ``tracker.json`` the CPU time in gradients and the products of both, the
-share of states at which their intervals overlap, and by path and quantity the share of intervals that contain the exact
-value (nominal 95 %).
+completely between two states, and the small network of docs/spectra.md, both from the state before and from nothing. It
+writes to ``tracker.json`` the products of both (of the ResNet also the CPU time in gradients and the share of states at
+which the intervals overlap) and the share of intervals that contain the exact value (nominal 95 %).
 
 ``--only`` measures one part and keeps the others. One thread, CPU seconds.
 """
@@ -34,8 +34,8 @@ from scipy.linalg import expm
 
 from benchmarks.stable_rank_problems import CLASSES, mnist
 from figures.provenance import machine, package_versions
-from hessian import Curvature, DenseOperator, SpectrumTracker, measure
-from hessian.quantities.measurement import MeasureSettings, measure_from, stream_of
+from hessian import Curvature, DenseOperator, SpectrumTracker, exact_hessian, measure
+from hessian.quantities.measurement import MeasureSettings, measure_from, measure_with, stream_of
 from hessian.quantities.names import read_quantities
 from workloads.files import write_whole
 from workloads.image_networks.resnet import resnet
@@ -44,6 +44,7 @@ Array = NDArray[np.float64]
 STATES, EVERY, BEFORE, WIDTH = 100, 1, 60, 0.1
 ASKED = {"sharpness": ("sharpness",), "both": ("sharpness", "stable-rank")}
 P, LENGTH, REPETITIONS = 80, 5, 25
+EXAMPLE_RUNS, EXAMPLE_STATES, EXAMPLE_EVERY = 5, 20, 5
 TURNS = {"slow": 0.01, "fast": 0.1, "complete": 1.0}
 """Sizes of the rotation between two states; at the last, nothing of an eigenvector is left."""
 TOGETHER = (("sharpness", "stable-rank"), ("smallest", "frobenius-squared"))
@@ -141,27 +142,72 @@ def paths(repetitions: int) -> dict[str, Any]:
         for asked in TOGETHER:
             quantities = read_quantities(asked)
             inside: dict[str, list[bool]] = {one: [] for one in asked}
-            counts: dict[bool, list[int]] = {True: [], False: []}
+            counts: dict[str, list[int]] = {"tracked": [], "cold": []}
             for repetition in range(repetitions):
                 start = None
                 for place, (values, dense) in enumerate(path(np.random.default_rng([repetition, 1]), turn)):
-                    found, start = measure_from(
-                        DenseOperator(dense),
-                        quantities,
-                        settings,
-                        lambda part, place=place, repetition=repetition: stream_of(part, repetition, place),
-                        start,
-                    )
-                    counts[place > 0].append(sum(found.products.values()))
-                    for one in asked if place else ():
+
+                    def streams(part: str, numbers: tuple[int, ...] = (repetition, place)) -> np.random.Generator:
+                        return stream_of(part, *numbers)
+
+                    found, start = measure_from(DenseOperator(dense), quantities, settings, streams, start)
+                    if place == 0:
+                        continue
+                    alone = measure_with(DenseOperator(dense), quantities, settings, streams)
+                    counts["tracked"].append(sum(found.products.values()))
+                    counts["cold"].append(sum(alone.products.values()))
+                    for one in asked:
                         inside[one].append(TRUTHS[one](values) in found[one])
             answer[f"{name} turns, {', '.join(asked)}"] = {
                 "coverage": {one: float(np.mean(hits)) for one, hits in inside.items()},
                 "intervals": len(inside[asked[0]]),
-                "products at the first state": float(np.mean(counts[False])),
-                "products at a later state": float(np.mean(counts[True])),
+                "products at a later state": float(np.mean(counts["tracked"])),
+                "products from nothing": float(np.mean(counts["cold"])),
+                "tracked over cold, in products": float(np.mean(counts["tracked"]) / np.mean(counts["cold"])),
             }
             print(f"{name}, {asked}: {answer[f'{name} turns, ' + ', '.join(asked)]}", file=sys.stderr, flush=True)
+    return answer
+
+
+def example(repetitions: int) -> dict[str, Any]:
+    """Return cost and coverage along the training of the small network of docs/spectra.md, at 20 states of each run."""
+    answer: dict[str, Any] = {}
+    for asked in ASKED.values():
+        rows: list[dict[str, Any]] = []
+        for seed in range(repetitions):
+            torch.manual_seed(seed)
+            model = torch.nn.Sequential(torch.nn.Linear(20, 16), torch.nn.Tanh(), torch.nn.Linear(16, 3))
+            x, y = torch.randn(200, 20), torch.randint(0, 3, (200,))
+            optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
+            tracker = SpectrumTracker(model, CLASSES, (x, y), every=EXAMPLE_EVERY, quantities=asked, seed=seed)
+            for step in range(EXAMPLE_STATES * EXAMPLE_EVERY):
+                optimiser.zero_grad()
+                CLASSES(model(x), y).backward()
+                optimiser.step()
+                state = tracker(step)
+                if state is None or step == 0:
+                    continue
+                alone = measure(Curvature(model, CLASSES, (x, y)), asked, seed=1000 * (seed + 1) + step)
+                exact = torch.linalg.eigvalsh(exact_hessian(model, CLASSES, x, y).double()).numpy()
+                rows.append(
+                    {
+                        "tracked": sum(state.measurement.products.values()),
+                        "cold": sum(alone.products.values()),
+                        "warm": state.warm,
+                        **{name: TRUTHS[name](exact) in state[name] for name in asked},
+                    }
+                )
+        means = {key: float(np.mean([row[key] for row in rows])) for key in rows[0]}
+        answer[", ".join(asked)] = {
+            "states after the first": len(rows),
+            "from the one before": means["warm"],
+            "coverage": {name: means[name] for name in asked},
+            "products at a later state": means["tracked"],
+            "products from nothing": means["cold"],
+            "tracked over cold, in products": means["tracked"] / means["cold"],
+            "medians of both": [float(np.median([row[key] for row in rows])) for key in ("tracked", "cold")],
+        }
+        print(f"{asked}: {answer[', '.join(asked)]}", file=sys.stderr, flush=True)
     return answer
 
 
@@ -169,7 +215,7 @@ def main() -> None:
     """Run the parts, and write the JSON file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("tracker.json"))
-    parser.add_argument("--only", choices=(*(f"network, {name}" for name in ASKED), "paths"))
+    parser.add_argument("--only", choices=(*(f"network, {name}" for name in ASKED), "paths", "example"))
     parser.add_argument("--states", type=int, default=STATES, help="states of the network")
     parser.add_argument("--repetitions", type=int, default=REPETITIONS, help="repetitions of each path")
     options = parser.parse_args()
@@ -179,6 +225,7 @@ def main() -> None:
         f"network, {name}": (network, (options.states, asked)) for name, asked in ASKED.items()
     }
     parts["paths"] = (paths, (options.repetitions,))
+    parts["example"] = (example, (EXAMPLE_RUNS,))
     for name, (part, given) in parts.items():
         if options.only in (None, name):
             started = time.process_time()

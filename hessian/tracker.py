@@ -65,7 +65,8 @@ class SpectrumTracker:
 
     Call the tracker after each step. The checks of a structure run once, and every later state takes one reading of the
     data for them (`hessian.PassedChecks`). The search at a state starts from the eigenvectors of the one before and
-    plans its probes by what that found (`hessian.quantities.warm_search`), unless starting from nothing is cheaper.
+    plans its probes by what that found (`hessian.quantities.warm_search`), unless starting from nothing is likely to be
+    cheaper. After a state that cost more than the earlier ones from nothing, the next 4 start from nothing, then 16.
 
     Each interval holds at its own state with the stated confidence, regardless of earlier states. A bound of what the
     earlier eigenvectors leave out rests on a new random vector in their complement, and probes are new as well. Both
@@ -174,9 +175,7 @@ class SpectrumTracker:
         except CurvatureError as error:
             raise CurvatureError(f"step {step}: {error}", keywords=error.keywords) from error
         self._gradient_seconds = cost.gradient_seconds
-        # If it cost more than a search from nothing, the matrix has changed too much: the next one is of that kind.
-        tried = start is not None and sum(measured.products.values()) > findings.products
-        self._start = None if tried else findings
+        self._start = findings
         gradients = cost.gradients + cost.check_seconds / cost.gradient_seconds
         seconds = time.perf_counter() - started
         self._states.append(TrackedState(int(step), operator.loss, measured, measured.warm, gradients, seconds))

@@ -59,7 +59,8 @@ def probable_norm(krylov: Krylov, chance: float) -> float:
     """Return an upper bound of the spectral norm that fails with at most this chance, over the starting vector.
 
     Args:
-        krylov: The basis, whose first row was drawn at random.
+        krylov: The basis, whose first row was drawn at random, in the complement of given rows if there are any. Then
+            the bound follows from the bound of the complement.
         chance: Chance that the row sees too little of an eigenvector.
 
     Raises:
@@ -69,6 +70,9 @@ def probable_norm(krylov: Krylov, chance: float) -> float:
 
 
 def _probable_norm(krylov: Krylov, chance: float) -> float:
+    if krylov.given:
+        c = complement_norm(krylov, chance)
+        return max(certified_end(krylov, sign, c, max(c, krylov.largest)) for sign in (1.0, -1.0))
     if krylov.restarted:
         raise CurvatureError("after a restart the first row is not random, so it gives no bound on the norm")
     return _probable_bound(_Seen.of(krylov), chance / 2.0, (1.0, -1.0))
@@ -101,10 +105,13 @@ def probable_end(krylov: Krylov, sign: float, chance: float) -> float:
     """Return an upper bound of the largest eigenvalue of the matrix times a sign, which fails with at most this chance.
 
     Args:
-        krylov: The basis, whose first row was drawn at random and not restarted.
+        krylov: The basis, whose first row was drawn at random and not restarted, as for `probable_norm`.
         sign: 1 for the upper end of the spectrum, -1 for the lower one.
         chance: Chance that the row sees too little of an eigenvector.
     """
+    if krylov.given:
+        c = complement_end(krylov, sign, chance)
+        return certified_end(krylov, sign, c, max(c, float((sign * krylov.ritz()[0]).max())))
     return krylov.remember(("probable end", sign, chance), lambda: _probable_bound(_Seen.of(krylov), chance, (sign,)))
 
 

@@ -271,14 +271,16 @@ class Krylov:
         """Return $H^k v_1$, ``(P,)``, for the first row $v_1$, without a product.
 
         Args:
-            power: Less than the size of a basis that one starting vector began.
+            power: Less than the number of steps from the one starting vector; given rows are multiplied, too.
         """
         if power == 0:
             return self._rows.read(0, empty_rows(self._operator, 1))[0]
         coefficients = np.ones((1, 1))
-        for size in range(1, power + 1):
-            coefficients = self._columns[: size + 1, :size] @ coefficients
-        return combine(self._to_tensor(coefficients), (self._rows, power + 1))[0]
+        for _ in range(power):
+            coefficients = self._columns[:, : len(coefficients)] @ coefficients
+            filled = np.flatnonzero(coefficients)
+            coefficients = coefficients[: filled[-1] + 1 if len(filled) else 1]
+        return combine(self._to_tensor(coefficients), (self._rows, len(coefficients)))[0]
 
     def pairs(self, wanted: Positions | list[int]) -> RitzPairs:
         """Return Ritz pairs, in decreasing order, by their positions in increasing order."""

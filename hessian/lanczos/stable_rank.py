@@ -119,6 +119,17 @@ class StableRankEstimator:
         # Its first row must be random: the bound of the norm rests on it.
         krylov = Krylov(self.operator, self.rng, store=self.plan.store)
         self._grow(krylov, min(FIRST_STEPS, self.plan.rows))
+        return self.search_from(krylov)
+
+    def search_from(self, krylov: Krylov) -> Searched:
+        """Complete a basis and draw probes.
+
+        Args:
+            krylov: A few rows, the first of them random, perhaps in the complement of given ones.
+
+        Raises:
+            CurvatureError: A product is not finite.
+        """
         # The basis is chosen by its own coefficients: a choice by the probes would spoil their coverage.
         while (more := self._room(krylov)) > 0 and self._expects_to_gain(krylov):
             self._grow(krylov, more)

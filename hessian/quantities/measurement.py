@@ -236,15 +236,17 @@ def _measure(
         names,
         _rows_for_rules(operator.P, settings.steps) if by_rules else 0,
     )
-    searched: Searched | None = None
+    searched: tuple[WarmSearch, Searched] | None = None
     usable = not by_rules and "diagonal" not in names and plan.store == Store()
-    if start is not None and usable and start.plan(names, settings.relative_width, settings.confidence):
+    count = start.plan(names, settings.relative_width, settings.confidence) if start is not None and usable else 0
+    if start is not None and count:
         common = {field.name: getattr(search, field.name) for field in fields(search)}
-        warm = WarmSearch(**common, start=start, scaled=scaled)
-        searched = warm.search_on()
-        search = replace(search, confidence=warm.confidence_of_each) if searched is None else warm
+        searched = WarmSearch(**common, start=start, scaled=scaled).search_on(count)
     before = counted.count
-    found = search.search() if searched is None else searched
+    if searched is None:
+        found = search.search()
+    else:
+        search, found = searched
     products = {PARTS[0]: counted.count}
     results: dict[Quantity, Measured] = {}
     for quantity in quantities:
@@ -281,8 +283,11 @@ def _measure(
         given_up=plan.words,
         warm=bool(found.krylov.given),
     )
+    if not keep:
+        return measured, None
     cold = counted.count - before if searched is None or start is None else start.products
-    return measured, WarmStart.of(found, cold, scaled.unit) if keep else None
+    findings = WarmStart.of(found, cold, scaled.unit)
+    return measured, findings if start is None else start.follow(findings, counted.count, tried=count > 0)
 
 
 def _rows_for_rules(P: int, steps: int) -> int:

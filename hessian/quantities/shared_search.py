@@ -10,7 +10,7 @@ import numpy as np
 from hessian.lanczos.bounds import probable_end
 from hessian.lanczos.krylov import Krylov
 from hessian.lanczos.probes import PILOT, Probes, predict_rest, predict_trace, quantile
-from hessian.lanczos.stable_rank import FIRST_STEPS, Searched, StableRankEstimator
+from hessian.lanczos.stable_rank import Searched, StableRankEstimator
 from hessian.numerics.intervals import Interval
 from hessian.quantities.estimates import Estimate
 from hessian.quantities.names import Quantity
@@ -35,16 +35,17 @@ class SharedSearch(StableRankEstimator):
     wanted: frozenset[str]
     rows: int
 
-    def search(self) -> Searched:
-        """Choose a basis, and draw probes if a quantity needs them.
+    def search_from(self, krylov: Krylov) -> Searched:
+        """Complete a basis, and draw probes if a quantity needs them.
+
+        Args:
+            krylov: A few rows, the first of them random, perhaps in the complement of given ones.
 
         Raises:
             CurvatureError: A product is not finite.
         """
         if self.wanted.intersection(BY_PROBES):
-            return self._complete_trace(super().search())
-        krylov = Krylov(self.operator, self.rng, store=self.plan.store)
-        self._grow(krylov, min(FIRST_STEPS, self.plan.rows))
+            return self._complete_trace(super().search_from(krylov))
         while (more := self._room(krylov)) > 0 and self._expects_to_gain(krylov):
             self._grow(krylov, more)
         return Searched(krylov, Probes(np.empty(0), exact=True))

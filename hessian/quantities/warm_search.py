@@ -10,28 +10,31 @@ the two are:
   on anything else (`hessian.lanczos.bounds`).
 - From c follow the bounds of the eigenvalues of the whole matrix, and the law of fresh probes of the rest. So few
   probes suffice, because no pilot is needed (`hessian.lanczos.bounded_probes`).
-- The earlier results decide how many vectors are kept and how many probes are drawn at first. Fresh probes do not
-  depend on them. If they do not suffice, their mean decides once whether others follow or a search without W.
+- Fresh probes do not depend on the earlier results, which decide how many vectors are kept, and how many probes the
+  bound c needs. If these are fewer than a search with a pilot needs, they are drawn. If their mean is larger than
+  expected, they are dropped, and a pilot decides. One of two intervals is then reported, so each has half of the error
+  probability. If the rest has many directions, the pilot needs fewer from the start, and only one interval is possible.
 
-So one of three intervals is reported: by the first probes, by all of them, or by the search without W. Each has a third
-of the error probability, so that the choice may depend on anything. How good W is decides only the cost.
+How good W is decides only the cost. One product shows whether the first vector has turned too far, and then W is left
+out. If W has cost more than a search without it, the next matrices are searched without it (`WarmStart.follow`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import sqrt
+from math import inf, sqrt
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from hessian.lanczos.bounded_probes import FEWEST, bounded_count, bounded_interval, degrees_of
-from hessian.lanczos.bounds import MISSED, certified_end, complement_end, complement_norm, known_square
+from hessian.lanczos.bounds import MISSED, certified_end, complement_end, complement_norm, known_square, spectral_norm
 from hessian.lanczos.krylov import Array, Krylov
-from hessian.lanczos.probes import PILOT, Probes
-from hessian.lanczos.stable_rank import Searched
+from hessian.lanczos.probes import PILOT, Probes, predict_rest
+from hessian.lanczos.stable_rank import FIRST_STEPS, Searched
 from hessian.numerics.intervals import Interval
-from hessian.numerics.symmetric import ScaledOperator
+from hessian.numerics.symmetric import ScaledOperator, multiply
 from hessian.quantities.names import Quantity
 from hessian.quantities.random_forms import probes_needed, shifted_squares
 from hessian.quantities.shared_search import BY_PROBES, SIGNS, SharedSearch
@@ -41,17 +44,27 @@ MOST_VECTORS = 24
 FALLEN = 0.5
 """Modulus relative to the largest to which Ritz values have to fall among the vectors that are kept, so that few steps
 bound the rest well below the largest."""
-STEPS_AFTER = 6
-"""Steps from the fresh start that a plan expects."""
+STEPS_AFTER = 7
+"""Products that a plan expects before the given vectors: the test of the first, and steps from the fresh start."""
 MOST_STEPS = 16
 """Largest number of these steps before the given vectors are multiplied."""
-NEAR, CLOSE = 0.25, 1.3
+MOST_MORE = 12
+"""Largest number of further rows that are multiplied until the eigenvalues are bounded closely."""
+TURNED = 1.0
+"""Residual of the first vector, relative to its value times the root of the width, from which it does not serve. The
+bound of the eigenvalue is beyond the value by about the square of the residual over the distance from the rest."""
+NEAR = 0.25
 """Distance of the bound of the rest from its largest Ritz value, relative to the distance of that from the largest of
-the whole, up to which the steps suffice for eigenvalues; and factor of the bound over that value that probes expect."""
-CHOICES = 3
-"""Intervals of which one is reported: by the first probes, by all, and by a search from nothing."""
+the whole, up to which the steps suffice for eigenvalues."""
+CHOICES = 2
+"""Intervals of which one is reported if the bound of the rest decides on the probes: that by the first of them, and
+that by a pilot."""
 MANY = 10 * PILOT
-"""Number of probes beyond which plans do not count."""
+"""Number of probes beyond which plans by the bound do not count."""
+WORTH = 0.8
+"""Predicted cost relative to the last search from nothing up to which the vectors are used."""
+WAITS = 4
+"""States that start from nothing after one from vectors that cost more, times as many after each further one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +74,13 @@ class WarmStart:
     Attributes:
         vectors: Ritz vectors by decreasing modulus of the value, orthonormal rows ``(k, P)``.
         values: Ritz values, with all others of the basis after those that have a vector.
-        products: Products of the last search from nothing.
+        products: Products of a search from nothing, by the latest ones.
         rest: Squared Frobenius norm outside of the basis, by probes if there were any; 0 if it was not needed.
         forms: Trace outside of the basis, likewise.
+        deviation: Standard deviation of one probe.
+        probes: Number of probes.
+        failures: Searches in a row that cost more with vectors than the last one from nothing.
+        waits: States to come that start from nothing.
     """
 
     vectors: Tensor
@@ -71,6 +88,10 @@ class WarmStart:
     products: int
     rest: float
     forms: float = 0.0
+    deviation: float = 0.0
+    probes: int = 0
+    failures: int = 0
+    waits: int = 0
 
     @staticmethod
     def of(found: Searched, products: int, unit: float) -> WarmStart:
@@ -87,12 +108,18 @@ class WarmStart:
         positions = np.sort(order[:MOST_VECTORS])
         pairs = krylov.pairs(positions)
         by_modulus = np.argsort(-np.abs(pairs.values))
-        rest = forms = 0.0
+        rest = forms = deviation = 0.0
+        count = 0
         if len(probes.squares):
             rest = max(probes.mean - (known_square(krylov) if found.signs else 0.0), 0.0)
             forms = float(probes.forms.sum() if probes.exact else probes.forms.mean()) if len(probes.forms) else 0.0
+        if not probes.exact:
+            count = len(probes.squares)
+            deviation = float(probes.squares.std(ddof=1))
         vectors = pairs.vectors[by_modulus.tolist()]
-        return WarmStart(vectors, values[order] * unit, products, rest * unit**2, forms * unit)
+        return WarmStart(
+            vectors, values[order] * unit, products, rest * unit**2, forms * unit, deviation * unit**2, count
+        )
 
     @property
     def whole(self) -> float:
@@ -103,17 +130,36 @@ class WarmStart:
         """Return whether the vectors are as long as a matrix has rows."""
         return self.vectors.shape[1] == P
 
+    def follow(self, later: WarmStart, spent: int, tried: bool) -> WarmStart:
+        """Return the findings of the next matrix, with what this one has shown about the use of vectors.
+
+        Args:
+            later: Findings of the next matrix.
+            spent: Its products.
+            tried: Vectors of this one were used, or tried.
+        """
+        if not tried:
+            # Chance varies the number of probes much, so the costs are averaged.
+            products = (self.products + later.products) // 2
+            return replace(later, products=products, failures=self.failures, waits=max(self.waits - 1, 0))
+        if spent <= self.products:
+            return later
+        failures = self.failures + 1
+        return replace(later, failures=failures, waits=WAITS**failures)
+
     def plan(self, wanted: frozenset[str], width: float, confidence: float) -> int:
         """Return how many vectors to start from: those for which vectors and probes are fewest together.
 
         It is 0 if a search from nothing is likely to be cheaper, as it is where many eigenvalues are nearly as large as
-        the largest. This is known before anything is drawn.
+        the largest, or where vectors have not paid lately. This is known before anything is drawn.
 
         Args:
             wanted: Names of the quantities.
             width: Relative width asked for.
             confidence: Confidence level.
         """
+        if self.waits:
+            return 0
         sizes, most = np.abs(self.values), len(self.vectors)
         fallen = np.flatnonzero(sizes[1 : most + 1] <= FALLEN * sizes[0]) + 1
         least = min(int(fallen[0]) if len(fallen) else most, most)
@@ -124,15 +170,17 @@ class WarmStart:
             for count in counts
         ]
         best = int(np.argmin(costs))
-        return counts[best] if costs[best] < self.products else 0
+        return counts[best] if costs[best] <= WORTH * self.products else 0
 
     def _probes_after(self, count: int, wanted: frozenset[str], width: float, confidence: float) -> int:
-        """Predict the number of probes if the basis starts with so many vectors and a few steps follow."""
+        """Predict the number of probes if the basis starts with so many vectors and a few steps follow.
+
+        It is that by the bound of the rest or, if that is less, that by a pilot, in proportion to the variance.
+        """
         sizes = np.abs(self.values)
-        largest = sizes[0] ** 2
-        left = sizes[count + STEPS_AFTER :]
+        left = sizes[count + STEPS_AFTER - 1 :]
         rest = self.rest + float(left @ left)
-        bound = float(sizes[count] ** 2) if count < len(sizes) else largest
+        bound = float(sizes[count] ** 2) if count < len(sizes) else float(sizes[0] ** 2)
         needed = FEWEST
         if wanted & {"stable-rank", "frobenius-squared"}:
             needed = bounded_count(rest, bound, confidence, 0.85 * width * self.whole, MANY)
@@ -142,7 +190,11 @@ class WarmStart:
             needed = max(
                 needed, min(probes_needed(rest, float(self.vectors.shape[1]), degrees, confidence, half), MANY)
             )
-        return needed
+        if self.probes == 0:
+            return needed
+        before = self.deviation**2
+        more = 1.0 + 2.0 * float((left**4).sum()) / before if before > 0.0 else inf
+        return int(min(needed, max(self.probes * more, PILOT)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,47 +204,60 @@ class WarmSearch(SharedSearch):
     Attributes:
         start: Findings about an earlier matrix.
         scaled: The matrix that is multiplied, whose unit is known after the first product.
+        bounded: The interval of the probes is that by the bound of the rest.
     """
 
     start: WarmStart
     scaled: ScaledOperator
+    bounded: bool = False
 
-    def search_on(self) -> Searched | None:
-        """Multiply the vectors, bound the rest, and draw probes if a quantity needs them.
+    def search_on(self, count: int) -> tuple[WarmSearch, Searched] | None:
+        """Multiply earlier vectors, bound the rest, and draw probes if a quantity needs them.
+
+        Args:
+            count: Number of vectors.
 
         Returns:
-            Basis and probes; None if a search from nothing is likely to be cheaper than what is missing.
+            The search that reads the intervals, basis and probes; None if the vectors do not serve.
 
         Raises:
             CurvatureError: A product is not finite.
         """
-        most = min(self.operator.P - 1, max(self.plan.rows - 2, 0), max(self.budget - STEPS_AFTER - PILOT, 0))
-        count = min(self.start.plan(self.wanted, self.width, self.confidence), most)
+        others = MOST_STEPS + MOST_MORE + FIRST_STEPS + 2 * PILOT  # with those of a search from nothing
+        count = min(count, self.operator.P - 1, self.plan.rows - 2, self.budget - others)
+        if count <= 0 or self._has_turned():
+            return None
         krylov = Krylov(self.operator, self.rng, given=self.start.vectors[:count], store=self.plan.store)
         chain = self._bound_rest(krylov)
-        if self.wanted.intersection(BY_PROBES):
-            planned = self._predict_count(self._square_bound(krylov))
-            if planned + len(krylov.given) > self.start.products:
-                return None  # before the vectors are multiplied
         while any(place >= krylov.size for place in krylov.given):
             krylov.bring_forward(min(place for place in krylov.given if place >= krylov.size))
             krylov.extend(1)
         self._bound_whole(krylov, chain)
         if self._loose_ends(krylov) and krylov.pending:
             return None
-        if not self.wanted.intersection(BY_PROBES):
-            return Searched(krylov, Probes(np.empty(0), exact=True))
-        unit = self.scaled.unit
-        planned = self._count(krylov, self.start.rest / unit**2, self.start.forms / unit)
-        probes = self._probe(krylov, min(planned, max(self.start.products, PILOT)))
-        if not probes.exact:
-            forms = float(probes.forms.mean()) if len(probes.forms) else 0.0
-            more = self._count(krylov, probes.mean, forms) - len(probes.squares)
-            if more > self.start.products:
-                return None
-            if more > 0:
-                probes = probes.merge(self._probe(krylov, more))
-        return Searched(krylov, probes)
+        if self.wanted.intersection(BY_PROBES) and not self._has_all(krylov):
+            share = 1.0 - (1.0 - self.confidence) / CHOICES
+            few, unit = replace(self, confidence=share, bounded=True), self.scaled.unit
+            planned = few.count(krylov, self.start.rest / unit**2, self.start.forms / unit, 0.85)
+            if planned < max(PILOT, self._predict_probes(krylov)):
+                probes = few._probe(krylov, planned)
+                if probes.exact or few.suffice(krylov, probes):
+                    return few, Searched(krylov, probes)
+                wide = replace(self, confidence=share)
+                return wide, wide.search_from(krylov)
+        return self, self.search_from(krylov)
+
+    def _has_turned(self) -> bool:
+        """Return whether the first vector is far from an eigenvector, by one product."""
+        vector = self.start.vectors[:1].to(self.operator.device, self.operator.dtype, copy=True)
+        image = multiply(self.operator, vector.clone())
+        along = float((image.double() * vector.double()).sum())
+        residual = float(torch.linalg.vector_norm(image.double() - along * vector.double()))
+        return not residual <= TURNED * sqrt(self.width) * abs(along)
+
+    @staticmethod
+    def _has_all(krylov: Krylov) -> bool:
+        return krylov.size == krylov.P
 
     def _bound_rest(self, krylov: Krylov) -> int:
         """Take steps from the fresh start, before the given vectors, and return the place of the row that continues it.
@@ -215,25 +280,12 @@ class WarmSearch(SharedSearch):
         """Return whether the rest is bounded closely enough, if the whole is like the earlier matrix."""
         values, known = self.start.values / self.scaled.unit, krylov.ritz()[0]
         for name in self.wanted:
-            signs = (SIGNS[name],) if name in SIGNS else (1.0, -1.0)
-            for sign in signs:
+            for sign in (SIGNS[name],) if name in SIGNS else (1.0, -1.0):
                 top = float((sign * values).max()) if name in SIGNS else float(np.abs(values).max())
-                best, bound = float((sign * known).max()), self._rest_end(krylov, sign)
-                if bound > max(best, 0.0) + NEAR * max(top - max(best, 0.0), 0.0):
+                best = max(float((sign * known).max()), 0.0)
+                if complement_end(krylov, sign, 1.0 - self.confidence) > best + NEAR * max(top - best, 0.0):
                     return False
-        if not self.wanted.intersection(BY_PROBES):
-            return True
-        # A step more lowers the bound, down to the largest Ritz value at best, and with it the number of probes.
-        best = self._predict_count((CLOSE * krylov.largest) ** 2)
-        return self._predict_count(self._square_bound(krylov)) - best <= FEWEST
-
-    def _predict_count(self, bound: float) -> int:
-        """Return the number of probes for a bound of the rest, if the matrix is like the earlier one."""
-        rest, whole = self.start.rest / self.scaled.unit**2, self.start.whole / self.scaled.unit**2
-        return bounded_count(rest, bound, self._confidence_of_probes, 0.85 * self.width * whole, MANY)
-
-    def _rest_end(self, krylov: Krylov, sign: float) -> float:
-        return complement_end(krylov, sign, 1.0 - self.confidence_of_each)
+        return True
 
     def _bound_whole(self, krylov: Krylov, chain: int) -> None:
         """Multiply further rows until the eigenvalues are bounded as closely as asked for.
@@ -243,7 +295,7 @@ class WarmSearch(SharedSearch):
             chain: Place of the row that continues the fresh start, which lowers the bound of the rest; -1 for none.
                 Rows that the extreme vectors are coupled to lower the bound of the whole that follows from it.
         """
-        most = min(self.start.products, self.plan.rows, self.budget - PILOT)
+        most = min(krylov.size + MOST_MORE, self.plan.rows, self.budget - PILOT)
         while krylov.pending and krylov.size < most and (missing := self._missing(krylov)) is not None:
             by_chain, along = missing
             place = chain if by_chain and chain >= 0 else krylov.size + int(np.argmax(along))
@@ -276,73 +328,58 @@ class WarmSearch(SharedSearch):
             for name in sorted(self.wanted.intersection(SIGNS))
             if not self.extreme(krylov, Quantity(name)).reached
         ]
-        if not found and self.wanted.intersection(BY_PROBES):
-            norm = self._bound_norm(krylov, Interval(0.0, 0.0, 0.0))
-            if "stable-rank" in self.wanted and self._is_loose(norm):
-                theta, _, _ = krylov.ritz()
-                found = [(1.0 if theta[-1] >= -theta[0] else -1.0, target / 4.0)]
+        if not found and self._is_loose(spectral_norm(krylov, predict_rest(krylov).square, self.confidence)):
+            theta, _, _ = krylov.ritz()
+            found = [(1.0 if theta[-1] >= -theta[0] else -1.0, target / 4.0)]
         return found
-
-    def _end(self, krylov: Krylov, sign: float) -> float:
-        return _end_by(krylov, sign, self._rest_end(krylov, sign), float((sign * krylov.ritz()[0]).max()))
-
-    def _bound_norm(self, krylov: Krylov, rest: Interval) -> Interval:
-        low = krylov.largest
-        c = complement_norm(krylov, MISSED * (1.0 - self.confidence_of_each))
-        high = max(_end_by(krylov, sign, c, low) for sign in (1.0, -1.0))
-        return Interval(low, low, high + krylov.rounding + sqrt(krylov.lost_square))
-
-    def _is_certified(self, krylov: Krylov, rest: Interval) -> bool:
-        return False
 
     def _square_bound(self, krylov: Krylov) -> float:
         """Return an upper bound of the squared norm of the rest."""
         slack = krylov.rounding + sqrt(krylov.lost_square)
-        return (complement_norm(krylov, MISSED * (1.0 - self.confidence_of_each)) + slack) ** 2
-
-    @property
-    def confidence_of_each(self) -> float:
-        """Confidence of each of the intervals of which one is reported."""
-        return 1.0 - (1.0 - self.confidence) / CHOICES
+        return (complement_norm(krylov, MISSED * (1.0 - self.confidence)) + slack) ** 2
 
     @property
     def _confidence_of_probes(self) -> float:
-        return 1.0 - (1.0 - self.confidence_of_each) * (1.0 - MISSED)
+        return 1.0 - (1.0 - self.confidence) * (1.0 - MISSED)
 
     def _rest_of(self, found: Searched) -> Interval:
-        if found.probes.exact:
-            return found.probes.interval(self.confidence)
+        if not self.bounded or found.probes.exact:
+            return super()._rest_of(found)
         return bounded_interval(found.probes.squares, self._square_bound(found.krylov), self._confidence_of_probes)
 
     def _trace(self, krylov: Krylov, probes: Probes) -> tuple[Interval, float]:
-        return SharedSearch._trace(replace(self, confidence=self._confidence_of_probes), krylov, probes)
+        confidence = self._confidence_of_probes if self.bounded else self.confidence
+        return SharedSearch._trace(replace(self, confidence=confidence), krylov, probes)
 
     def _trace_moments(self, krylov: Krylov, probes: Probes) -> tuple[float, float]:
+        if not self.bounded:
+            return super()._trace_moments(krylov, probes)
         shift, squares = shifted_squares(probes.forms, probes.squares, probes.directions)
         mean = float(squares.mean())
         return mean, degrees_of(mean, (sqrt(self._square_bound(krylov)) + abs(shift)) ** 2)
 
-    def _count(self, krylov: Krylov, mean: float, forms: float) -> int:
-        """Return the number of probes for the widths asked for, if their mean is as given."""
+    def suffice(self, krylov: Krylov, probes: Probes) -> bool:
+        """Return whether probes give the widths asked for, by the bound of the rest."""
+        forms = float(probes.forms.mean()) if len(probes.forms) else 0.0
+        return self.count(krylov, probes.mean, forms, 1.0) <= len(probes.squares)
+
+    def count(self, krylov: Krylov, mean: float, forms: float, share: float) -> int:
+        """Return the number of probes for a share of the widths by the bound of the rest, if their mean is as given."""
         left = max(self.budget - self.operator.count, FEWEST)
         bound, needed = self._square_bound(krylov), FEWEST
         if self._needs_squares:
-            allowed = self._share(krylov, mean) * (known_square(krylov) + mean)
+            allowed = self._share_left(krylov, share) * (known_square(krylov) + mean)
             needed = bounded_count(mean, bound, self._confidence_of_probes, allowed, left)
         if "trace" in self.wanted:
-            half = 0.425 * self.width * abs(float(krylov.compression.trace()) + forms)
+            half = 0.5 * share * self.width * abs(float(krylov.compression.trace()) + forms)
             degrees, directions = degrees_of(mean, bound), float(krylov.P - krylov.size)
             needed = max(needed, probes_needed(mean, directions, degrees, self._confidence_of_probes, half))
         return min(needed, left)
 
-    def _share(self, krylov: Krylov, rest_square: float) -> float:
+    def _share_left(self, krylov: Krylov, share: float) -> float:
+        """Return the relative width left for the probes, of which a margin leaves a share."""
         if "stable-rank" not in self.wanted:
-            return 0.85 * self.width
-        norm = self._bound_norm(krylov, Interval(0.0, 0.0, 0.0))
+            return share * self.width
+        norm = spectral_norm(krylov, inf, self.confidence)
         fixed = (norm.high / norm.low) ** 2 - 1.0 + 4.0 * krylov.rounding / norm.low if norm.low > 0.0 else 0.0
-        return max(0.95 * (self.width - fixed), self.width / 3.0)
-
-
-def _end_by(krylov: Krylov, sign: float, c: float, low: float) -> float:
-    """Return an upper bound of the eigenvalues times a sign, given one of the rest."""
-    return certified_end(krylov, sign, c, max(c, low))
+        return max(share * (self.width - fixed), self.width / 3.0)

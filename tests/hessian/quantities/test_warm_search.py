@@ -105,3 +105,43 @@ def test_rows_that_change_places_keep_the_recurrence():
     assert torch.allclose(V @ V.T, torch.eye(len(V)).double(), atol=1e-12)
     expected = torch.from_numpy(np.array(krylov.compression)) @ V + torch.from_numpy(np.array(krylov.coupling)).T @ Q
     assert torch.allclose(V @ H, expected, atol=1e-12)
+
+
+def test_powers_of_the_start_are_those_of_the_whole_matrix_next_to_given_rows():
+    rng = np.random.default_rng(4)
+    basis, operator = rotated(spectrum(rng, 30), rng)
+    krylov = Krylov(operator, rng, given=torch.from_numpy(basis[:, :3].T + 0.05 * rng.standard_normal((3, 30))))
+    for place in (3, 4, 5, 3, 4, 5):  # the start and two steps, then the given rows
+        krylov.bring_forward(place)
+        krylov.extend(1)
+    start = krylov.power_of_start(0)
+    once = operator.products(start[None])[0]
+    assert torch.allclose(krylov.power_of_start(1), once, atol=1e-12)
+    assert torch.allclose(krylov.power_of_start(2), operator.products(once[None])[0], atol=1e-12)
+
+
+def test_after_a_costly_warm_start_the_next_four_states_start_from_nothing_and_then_sixteen():
+    rng = np.random.default_rng(5)
+    _, operator = rotated(spectrum(rng, 200), rng)
+    _, start = measured(operator, "sharpness, stable-rank", 0, 0, None)
+    names, cold = frozenset({"sharpness", "stable-rank"}), start.products
+    assert start.plan(names, 0.2, 0.95) > 0
+    assert start.follow(start, cold, tried=True).waits == 0
+    for waits in (4, 16):
+        start = start.follow(start, cold + 1, tried=True)
+        for left in range(waits, 0, -1):
+            assert (start.waits, start.plan(names, 0.2, 0.95)) == (left, 0)
+            start = start.follow(start, cold, tried=False)
+        assert start.plan(names, 0.2, 0.95) > 0
+
+
+def test_vectors_that_have_turned_completely_cost_one_product():
+    rng = np.random.default_rng(6)
+    values = spectrum(rng, 200)
+    _, first = rotated(values, rng)
+    _, second = rotated(values, rng)
+    _, start = measured(first, "sharpness, stable-rank", 0, 0, None)
+    found, _ = measured(second, "sharpness, stable-rank", 0, 1, start)
+    _, alone = measured(second, "sharpness, stable-rank", 0, 1, None)
+    assert not found.warm
+    assert sum(found.products.values()) == alone.products + 1
