@@ -74,15 +74,15 @@ def declare(commands: Any) -> None:
         "--seeds",
         type=at_least(1),
         metavar="N",
-        help="measure with N seeds, and with the first one twice; verdicts that differ are defects",
+        help="check with N seeds, and twice with the first one; report verdicts that differ as defects",
     )
     check.add_argument(
-        "--traceback", action="store_true", help="print where an error of a check comes from (for authors of claims)"
+        "--traceback", action="store_true", help="print where a check raised an error (for authors of claims)"
     )
     check.add_argument(
         "--store",
         action="store_true",
-        help="save the witnesses and data of proofs that this run finds, and decide by them (for authors of claims)",
+        help="save the witnesses and proof data that this run finds, and base verdicts on them (for authors of claims)",
     )
     check.add_argument(
         "--record", action="store_true", help="record the numbers behind the verdicts (for authors of claims)"

@@ -78,10 +78,10 @@ def findings_page(paper: Paper, page: Page, folder: Path, replay_seconds: float 
         "",
         f"{page.about} {tally}.",
         "",
-        f"Written by `{f'{paper.rewritten} {option}'.rstrip()}` from the ledger of claims. "
+        f"`{f'{paper.rewritten} {option}'.rstrip()}` writes this page from the ledger of claims. "
         "A verdict is about a statement as its author means it; a second word says how the printed form differs. For "
-        "assumptions, definitions, settings and algorithms, *holds* means that they can be met, are well posed, are "
-        "complete, or run. "
+        "assumptions, definitions, settings and algorithms, *holds* means, in this order, that they can be met, are "
+        "well posed, are complete, or run. "
         f"{_definitions()} A witness satisfies every assumption and is evaluated a second time by separate code when "
         f"this page is written; `rankproof replay {option}ID` repeats that, `rankproof check {option}ID` repeats the "
         f"whole check, and `rankproof show {option}ID` prints scope, mutants and sensitivity.{run_here}",
@@ -196,7 +196,7 @@ def _section(
 
 def _definitions() -> str:
     """Return what the verdicts other than *holds* mean, a sentence each."""
-    return " ".join(f"*{sentence_case(verdict)}* means: {VERDICT_MEANS[verdict]}" for verdict in COUNTED[1:4])
+    return " ".join(f"A statement that is *{verdict}* {VERDICT_MEANS[verdict]}" for verdict in COUNTED[1:4])
 
 
 def _tally(claims: Sequence[Claim]) -> str:

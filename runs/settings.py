@@ -124,8 +124,8 @@ class Conduct:
 
     Attributes:
         rounds: Number of rounds; may be raised when a run is resumed.
-        executor: Where the clients' work is computed. `ray` gives the same digits as `sequential`; with `vmap` the last
-            digits may differ.
+        executor: Where the clients' work is computed. `ray` gives the same digits as `sequential`, but with `vmap` the
+            last digits may differ.
         device: Torch device for networks; the last digits may depend on it.
         evaluate_every: Rounds between evaluations; the start and the last round are always evaluated.
         workers: Number of processes (each with one thread) or Ray actors that share the clients of a round.
@@ -135,8 +135,8 @@ class Conduct:
         save_every: Minimum time in seconds between checkpoints; it increases if writing them takes more than a
             twentieth of the run.
         save_in_round: Minimum time in seconds between checkpoints within a round, from which a run resumes in the
-            middle of the round, even between a client's local steps; only one worker of the executor `sequential`
-            writes them. It increases as `save_every` does.
+            middle of the round, even between a client's local steps; only the executor `sequential` with one
+            worker writes them. It increases as `save_every` does.
         keep_every: Keep a checkpoint every N rounds, for `rankproof spectrum --checkpoints`; default: keep only
             the last two.
         tensorboard: Also write the metrics for TensorBoard.

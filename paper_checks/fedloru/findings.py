@@ -92,8 +92,8 @@ FINDINGS = (
     ),
     Finding(
         "analysed-algorithm",
-        "The proof of the rate needs weights of sum 1 and mean $p^{(k)}$, and restarted factors; Algorithm 1 has "
-        "neither",
+        "The proof of the rate needs weights that sum to 1 and have mean $p^{(k)}$, and restarted factors; Algorithm "
+        "1 has neither",
         "weakens a result",
         ("fedloru-v2/eq-agg", "fedloru-v2/thm-4.2-rate"),
         "Let two clients have weight 1/2 each, and let one of them be drawn. With the factors A = B = 1, the printed "

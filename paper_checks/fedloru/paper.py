@@ -199,7 +199,7 @@ PAPER = Paper(
     main="Clients train low-rank updates of the weights, which the server accumulates. The paper claims that a client "
     "with fewer samples has a Hessian of larger stable rank, and that the method converges at the rate of FedAvg. Both "
     "claims hold with corrections: the bound on the gap is four times too large, and the rate needs restarted factors "
-    "and weights of sum 1. But gradients of lower rank need not be better aligned.",
+    "and weights that sum to 1. But gradients of lower rank need not be better aligned.",
     facts=(
         Headline(
             "With fewer samples the Hessian has a larger stable rank, as Theorem 3.2 says, and the gap grows in "

@@ -50,8 +50,8 @@ def measure_splits(context: Context) -> list[Split]:
     says=r"""There is $\delta \ll 1$ such that at each coefficient update of a client $\|\nabla_{\tilde S}G(\tilde
     U\tilde S_c^s\tilde V^\top)\| - \|\nabla_SG(\tilde U\tilde S_c^s\tilde V^\top)\| < \delta\|\nabla_{\tilde
     S}\mathcal{L}(\tilde U\tilde S\tilde V^\top)\|$ for $G = \mathcal{L}$ and $G = \mathcal{L}_c$, $c = 1, \ldots, C$.
-    That is, most of the dynamics are captured by the coefficients of rank r; Appendix G.1 draws from it that the rest
-    of the gradient is at most $\delta\|\nabla_{\tilde S}\mathcal{L}\|$.""",
+    That is, most of the dynamics are captured by the coefficients of rank r; Appendix G.1 concludes from it that the
+    rest of the gradient is at most $\delta\|\nabla_{\tilde S}\mathcal{L}\|$.""",
     measure=measure_splits,
     control=Form(
         r"(14) gives less than $2\sqrt\delta\|\nabla_{\tilde S}\mathcal{L}\|$ for $G = \mathcal{L}$ at the start.",
@@ -59,11 +59,11 @@ def measure_splits(context: Context) -> list[Split]:
     ),
     correction=Form(
         r"""For $0 < \delta \le 1$ and $G = \mathcal{L}$ at the start (14) gives $\|\nabla_{\hat S}\mathcal{L}\| <
-        \sqrt{\delta(2-\delta)}\,\|\nabla_{\tilde S}\mathcal{L}\|$, and not less. For $G = \mathcal{L}_c$ it bounds
-        $\|\nabla_{\hat S}\mathcal{L}_c\|^2$ by about $2\delta\|\nabla_S\mathcal{L}_c\|\,\|\nabla_{\tilde
+        \sqrt{\delta(2-\delta)}\,\|\nabla_{\tilde S}\mathcal{L}\|$, and no smaller bound. For $G = \mathcal{L}_c$ it
+        bounds $\|\nabla_{\hat S}\mathcal{L}_c\|^2$ by about $2\delta\|\nabla_S\mathcal{L}_c\|\,\|\nabla_{\tilde
         S}\mathcal{L}\|$ only, which does not bound it by $\|\nabla_{\tilde S}\mathcal{L}\|$. What Appendix G uses is
-        $\|\nabla_{\hat S}G\| \le \delta\|\nabla_{\tilde S}\mathcal{L}\|$. Where $\nabla_{\tilde S}\mathcal{L} = 0$
-        (14), which is strict, cannot be met.""",
+        $\|\nabla_{\hat S}G\| \le \delta\|\nabla_{\tilde S}\mathcal{L}\|$. Where $\nabla_{\tilde S}\mathcal{L} = 0$,
+        (14) cannot be met, because it is strict.""",
         {"form": "best"},
         mutants=({"form": "printed"}, {"share": 0.98}),
     ),
@@ -74,7 +74,7 @@ def measure_splits(context: Context) -> list[Split]:
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
-        "(14) is displayed, in words “most of dynamics … are captured”; G.1 derives its bound of "
+        "(14) is displayed and put in words, “most of dynamics … are captured”; G.1 derives its bound of "
         r"$\|\nabla_{\hat S}\mathcal{L}_c\|$ from it (“Assumption 1 in (II)”).",
     ),
 )
@@ -233,8 +233,8 @@ def measure_met(context: Context, draw: int = 0) -> Met:
     ),
     vary=("delta",),
     best={"delta": Best(0.045, "searched: what is needed on the draw that is judged")},
-    because=r"Near the solution the bases turn: a quadratic needs $\delta \ge 0.41$. With the rank found it is 0.045 "
-    "here, and 0.03 to 1.03 on 24 draws.",
+    because=r"Near the solution the bases turn: a quadratic needs $\delta \ge 0.41$. Once the rank is found it needs "
+    "0.045 here, 0.03 to 1.03 on 24 draws.",
     uses=("fedlrt/assumption-1",),
     expect=("corrected", "search"),
     intended=Intended(

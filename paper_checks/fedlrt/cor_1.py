@@ -50,7 +50,7 @@ from paper_checks.methods.inequality import judge_inequality
     also=("fedlrt/cor-2",),
     uses=("fedlrt/thm-4",),
     importance="result",
-    because="Theorem 4, on which it depends, fails, and small rates descend too little for a bound without "
+    because="Theorem 4, on which it depends, fails, and at small rates the loss falls too little for a bound without "
     r"$1/\lambda$.",
     expect=("corrected", "proof"),
     intended=Intended(
@@ -158,7 +158,7 @@ PLUGGED = (
     vary=("constant",),
     hypotheses=(Dropped(r"$L \ge \delta^2/82$", {"least": 0.0}),),
     uses=("fedlrt/thm-4",),
-    because="At this rate Theorem 4's bracket is negative from $L = 1/6$ on. The printed bracket of (38) is too small.",
+    because="At this rate Theorem 4's bracket is negative for $L \\ge 1/6$. The printed bracket of (38) is too small.",
     expect=("corrected", "proof"),
     intended=Intended(
         "the inequality of Theorem 4",

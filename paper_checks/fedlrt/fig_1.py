@@ -97,8 +97,8 @@ def make_problems(context: Context) -> dict[str, Setting]:
         ),
     ),
     kind="setting",
-    because="The paper gives no normalisation. Depending on it, curvatures differ by a factor of 1 or 361, and other "
-    "steps are allowed.",
+    because="The paper gives no normalisation. Depending on it, curvatures are equal or differ by a factor of 361, and "
+    "different steps are allowed.",
     expect=("holds", "search"),
     intended=Intended(
         "in each normalisation of the polynomials",
@@ -334,9 +334,9 @@ def compare(context: Context) -> Compared:
 
 
 COARSE = (
-    r"With $\tau = 0.1$ the truncation can stop all variants alike at a matrix of lower rank. That a nonzero "
-    r"$\vartheta$ stops FeDLRT with correction short of the minimiser in Figure 1 is said in the paragraph after (13), "
-    "not in the caption."
+    r"With $\tau = 0.1$ the truncation can stop all variants alike at a matrix of lower rank. The paragraph "
+    r"after (13), not the caption, says that a nonzero $\vartheta$ stops FeDLRT with correction short of the minimiser "
+    "in Figure 1."
 )
 
 
@@ -350,7 +350,8 @@ def as_described(statement: str) -> tuple[Reading, ...]:
             + statement,
             why=r"Section 4.1 gives neither the law of the targets nor a normalisation, start or $\tau$ for the "
             r"heterogeneous test; $\tau$ is 0.1 in its homogeneous test and 0.01 in Table 2, Appendix B.3. Local steps "
-            "are of gradient descent, by eq. (2), (7) and (8) and all boxes; mini-batches are those of Section 4.2.",
+            "are steps of gradient descent in eqs. (2), (7) and (8) and in all algorithms; mini-batches belong to "
+            "Section 4.2.",
         ),
     )
 
@@ -369,8 +370,8 @@ WITNESS = {"n": 10, "clients": 4, "points": SAMPLES, "steps": HETEROGENEOUS.step
     and has lower communication costs.""",
     measure=compare,
     readings=as_described(
-        "FedAvg and FeDLRT without correction stop farther than 1e-5 from the minimiser, the corrected "
-        "methods come within it, FeDLRT in fewer rounds than FedLin."
+        "FedAvg and FeDLRT without correction stop farther than 1e-5 from the minimiser, but the corrected "
+        "methods come within 1e-5 of it, FeDLRT in fewer rounds than FedLin."
     ),
     control=Form(
         """In the test as described, on the points drawn, FedLin and FeDLRT with full correction reach 1e-5, and FeDLRT
@@ -379,15 +380,17 @@ WITNESS = {"n": 10, "clients": 4, "points": SAMPLES, "steps": HETEROGENEOUS.step
     ),
     correction=Form(
         "If the points are divided among the clients, FedAvg stalls and FedLin does not: on 24 draws of the points, "
-        "FedAvg's limit is 0.0015 to 0.062 from the minimiser, at random or by region and in each normalisation, and "
-        "FedLin's at most 1e-11. With all points at every client and full gradients FedAvg is FedLin, and FeDLRT "
-        "without correction is the same as with correction, round by round, in every basis and for every start, target "
-        "and truncation; steps on minibatches are not covered. With polynomials orthonormal for the uniform law, "
-        r"$\tau = 0.01$ and a normal start of unit size cut to rank 5 all come to 1e-5, FeDLRT on the points drawn in "
-        "at most 1.1 times as many rounds as FedLin; on 120 sets in 0.41 to 1.006 times as many. "
+        "divided at random or by region, and in each normalisation, FedAvg's limit is 0.0015 to 0.062 from the "
+        "minimiser, and FedLin's limit is at most 1e-11 from it. With all points at every client and full gradients "
+        "FedAvg is FedLin, and FeDLRT without correction is the same as with correction, round by round, in every "
+        "basis and for every start, target and truncation; steps on minibatches are not covered. With polynomials "
+        r"orthonormal for the uniform law, $\tau = 0.01$ and a normal start of unit size cut to rank 5 all methods "
+        "come within 1e-5 of the minimiser. FeDLRT needs at most 1.1 times as many rounds as FedLin on the points "
+        "drawn, and 0.41 to 1.006 times as many on 120 sets. "
         + COARSE
-        + " A round of FeDLRT sends 352 numbers at rank 4 and 475 at rank 5 with the simplified correction, 448 and "
-        "625 with the full one, FedLin's 400: its costs to 1e-5 can be lower or higher, by rank and rounds on the way.",
+        + " A round of FeDLRT sends 352 numbers at rank 4 and 475 at rank 5 with the simplified correction, and 448 "
+        "and 625 with the full one. A round of FedLin sends 400. Until it comes within 1e-5, FeDLRT can therefore send "
+        "fewer or more numbers than FedLin, depending on its ranks and on the number of rounds.",
         {"parts": ("divided", "converge", "not slower", "coincide", "numbers")},
         (
             {"parts": ("plateau",)},
@@ -424,7 +427,7 @@ def fig_1(
     stalled: float = 1e-3,
     times: float = 1.1,
 ) -> Evidence:
-    """Limits and first rounds; FeDLRT without correction runs with the corrected one as long as both are followed."""
+    """Limits and first rounds; FeDLRT's rounds with and without correction agree as long as both are followed."""
     promises, case = list[Relation](), {**WITNESS, "rounds": 900}
     ours, theirs = compared.rounds
     same, ranks = compared.same, compared.long.ranks[: int(min(ours, 900))]
@@ -521,8 +524,8 @@ ALONG_FOUR_SETTING = (
     vary=("much",),
     best={"much": Best(5.29, f"searched: the least of twenty sets of points, with targets along two axes ({COMMAND})")},
     uses=("fedlrt/exp-heterogeneous",),
-    because="Targets, normalisation and start are not given. FeDLRT needs 0.4 to 1.01 times FedLin's rounds, 0.12 to "
-    "0.19 along two low axes.",
+    because="Targets, normalisation and start are not given. FeDLRT needs 0.4 to 1.01 times FedLin's rounds; 0.12 to "
+    "0.19 for targets on two axes.",
     expect=("ambiguous", "search"),
     intended=Intended(
         "targets along two axes",

@@ -52,8 +52,8 @@ FINDINGS = (
         "changes a main result",
         ("fedlrt/thm-3",),
         r"At $s_*\lambda L = 1/1000$ ($s_*$ local steps at the learning rate $\lambda$, smoothness constant L) a "
-        "squared gradient of 1.5 exceeds the bound (13) of 0.0725 in a round without truncation. The constant 48 is "
-        r"valid from $s_*\lambda L = 0.0213$ on.",
+        "squared gradient of 1.5 exceeds 0.0725, the bound of (13), in a round without truncation. The constant 48 is "
+        r"valid for $s_*\lambda L \ge 0.0213$.",
         r"Use $1/(s_*\lambda(1 - s_*\lambda L))$ instead of $48L$ for $s_*\lambda L \le 1/2$, or fix $s_*\lambda = "
         "1/(24L)$ as the proof does.",
     ),
@@ -73,10 +73,11 @@ FINDINGS = (
         "not plateau",
         "weakens a result",
         ("fedlrt/fig-1", "fedlrt/claim-het-plateau"),
-        r"If every client has all points, FedAvg's limit is $8.1 \cdot 10^{-15}$ from the minimiser, and FeDLRT with "
-        r"and without variance correction differs by $2 \cdot 10^{-15}$ in ten rounds.",
+        r"If every client has all points, FedAvg's limit is $8.1 \cdot 10^{-15}$ from the minimiser, and in ten "
+        r"rounds FeDLRT with variance correction differs by $2 \cdot 10^{-15}$ from FeDLRT without it.",
         "Divide the points among the clients to see client drift; as described, the test does not show the value of "
-        "variance correction. Expect FeDLRT to need 0.41 to 1.006 times FedLin's rounds, as on 120 sets of points.",
+        "variance correction. Expect FeDLRT to need 0.41 to 1.006 times as many rounds as FedLin, as on 120 sets of "
+        "points.",
     ),
     Finding(
         "normalisation",
@@ -93,9 +94,9 @@ FINDINGS = (
             "fedlrt/exp-heterogeneous",
             "fedlrt/claim-het-converge",
         ),
-        "With polynomials of value 1 at 1, small starts fall below the target's rank 4 in 23 of 24 draws. With "
-        "orthonormal polynomials FeDLRT finds the rank in all 16 draws, but the step size exceeds Theorem 2's limit "
-        "for 32 clients.",
+        "With polynomials that equal 1 at 1, runs from small starts fall below the target's rank of 4 in 23 of 24 "
+        "draws. With orthonormal polynomials FeDLRT finds the rank in all 16 draws, but the step size exceeds Theorem "
+        "2's limit for 32 clients.",
         "Use polynomials that are orthonormal for the uniform law to reproduce Figure 4, and report the normalisation, "
         "the targets, the threshold and the start.",
     ),

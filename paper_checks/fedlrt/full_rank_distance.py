@@ -164,7 +164,7 @@ def measure_beside(context: Context) -> list[Beside]:
             $\vartheta$. From a common start, the weights of Algorithm 1 with full correction after T rounds are within
             $\frac{(3a - 2)^T - 1}{3(a - 1)}\left(\frac{a - 1}L(\epsilon - B) + \lambda s_*(1 + \lambda L)^{s_* - 1}B +
             \vartheta\right)$ of the weights of FedLin, the full-rank method, with $a = (1 + \lambda L)^{s_*}$. For
-            rounds of length $h = \lambda s_*$ with $hL \le 1$ in a fixed time Th this is $d_1\epsilon + d_2h +
+            rounds of length $h = \lambda s_*$ with $hL \le 1$ over a fixed time Th this is $d_1\epsilon + d_2h +
             d_3\vartheta/h$, as in Theorem 5. Each term by itself is attained: the terms in $\epsilon$ and $\vartheta$
             by one round with one step, the term in B by one round with two steps.""",
             {"meaning": "normal"},

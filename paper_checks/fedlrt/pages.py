@@ -122,9 +122,9 @@ STEP_SIZES = Listing(
 ANALYSIS = Page(
     "fedlrt-analysis",
     "What we found in FeDLRT's analysis",
-    "The paper (preprint of 27 June 2024) in its order: "
-    "the methods and their boxes, bases and coefficients, the theorems on drift and descent "
-    "with their proofs, the costs, the least squares problems, and the splitting of Appendix D.",
+    "This page follows the order of the paper (preprint of 27 June 2024): the methods and their algorithms, the bases "
+    "and coefficients, the theorems on drift and descent with their proofs, the costs, the least squares problems, and "
+    "the splitting of Appendix D.",
     THEMES,
     (
         Headline(

@@ -68,12 +68,12 @@ def measure_truncated(context: Context) -> list[Truncated]:
     "fedlrt/thm-2",
     where="Section 3.2, Theorem 2, eq. (12); Appendix F.2, Theorem 9, eqs. (35) and (38)",
     says=r"""Let $\mathcal{L}_c$ and $\mathcal{L}$ be L-smooth with constant L (the general assumption of Section 3.2,
-    repeated in Theorem 9), $U^tS^tV^{t,\top}$ and $U^{t+1}S^{t+1}V^{t+1,\top}$ the factorisation before and after
+    repeated in Theorem 9), $U^tS^tV^{t,\top}$ and $U^{t+1}S^{t+1}V^{t+1,\top}$ the factorisations before and after
     iteration t of Algorithm 1 with variance correction and truncation threshold $\vartheta$, and $0 < \lambda \le
     \frac1{12Ls_*}$ (Theorem 9: $0 \le \lambda$). Then $\mathcal{L}(U^{t+1}S^{t+1}V^{t+1,\top}) -
     \mathcal{L}(U^tS^tV^{t,\top}) \le -s_*\lambda(1 - 12s_*\lambda L)\|\nabla_{\tilde S}\mathcal{L}(\tilde U\tilde
     S\tilde V^\top)\|^2 + L\vartheta$. (35) has $\|\tilde U^\top F(\tilde W_r)\tilde V\|$ for the norm of the gradient,
-    (38) $\|\nabla_{\tilde S}\mathcal{L}(U^tS^tV^{t,\top})\|$.""",
+    and (38) has $\|\nabla_{\tilde S}\mathcal{L}(U^tS^tV^{t,\top})\|$.""",
     measure=measure_truncated,
     control=Form(
         r"$\vartheta\|\nabla\mathcal{L}(\tilde W_r^*)\| + \frac L2\vartheta^2$ instead of $L\vartheta$.",

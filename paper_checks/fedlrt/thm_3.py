@@ -91,11 +91,11 @@ def measure_runs(context: Context) -> list[Run]:
         r"""With Theorem 2's corrected cost of truncation, $\min_{t \le T}\|\nabla_{\tilde S}\mathcal{L}\|^2 \le
         K\cdot\frac1T\left(\mathcal{L}(W_r^1) - \mathcal{L}(W_r^{T+1}) + \sum_t(\vartheta_t\|\nabla\mathcal{L}(\tilde
         W_r^{*,t})\| + \frac L2\vartheta_t^2)\right)$ with $\vartheta_t$ the norm of what round t cuts and $K = 2L/(1 -
-        (1-\lambda L)^{2s_*})$ for $0 < s_*\lambda L \le 1/2$: the least K for T = 1, at most $1/(s_*\lambda(1 -
-        s_*\lambda L))$. K is at most $25.02L$ at $s_*\lambda L = 1/24$ and $13.03L$ at 1/12; 48 is enough for
-        $s_*\lambda L$ from 0.0213 to 1/2, and no constant works for all small rates. (This is proved up to 1/2; at
-        $s_*\lambda L = 1$ and 2 the certificates of fedlrt/thm-8 have the same worst case to $10^{-4}$, for their
-        clients and steps.)""",
+        (1-\lambda L)^{2s_*})$ for $0 < s_*\lambda L \le 1/2$. This K is the least for T = 1, and it is at most
+        $1/(s_*\lambda(1 - s_*\lambda L))$. K is at most $25.02L$ at $s_*\lambda L = 1/24$ and $13.03L$ at 1/12; 48 is
+        enough for $s_*\lambda L$ from 0.0213 to 1/2, and no constant works for all small rates. (This is proved up to
+        1/2; at $s_*\lambda L = 1$ and 2 the certificates of fedlrt/thm-8 have the same worst case to $10^{-4}$, for
+        their clients and steps.)""",
         {"loss": "gradient", "best": True, "limit": 0.5},
         mutants=({"share": 0.9}, {"factor": 0.99}, {"loss": "L theta"}),
     ),
@@ -103,8 +103,8 @@ def measure_runs(context: Context) -> list[Run]:
     also=("fedlrt/thm-10",),
     uses=("fedlrt/thm-2",),
     importance="result",
-    because="Small rates descend too little for one constant, even without truncation, and truncation can cost more "
-    r"than $L\vartheta$.",
+    because="At small rates the loss falls too little for a single constant, even without truncation. Truncation can "
+    r"cost more than $L\vartheta$.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
@@ -287,7 +287,7 @@ def measure_limits(context: Context) -> list[Limit]:
 
 @relations(
     "fedlrt/claim-thm3-text",
-    where="Section 3.2, after Theorem 3 (the sentence between the two, on Figure 1: fedlrt/claim-thm3-figure)",
+    where="Section 3.2, after Theorem 3 (the sentence in between, on Figure 1, is fedlrt/claim-thm3-figure)",
     says=r"""Theorem 3 implies convergence of Algorithm 1 for $T \to \infty$ up to a $\vartheta$-distance to a global
     stationary point. If the problem has a low-rank solution, the truncation error bounded by $\vartheta$ vanishes and
     convergence to a stationary point is guaranteed.""",
@@ -299,11 +299,12 @@ def measure_limits(context: Context) -> list[Limit]:
         bounded below and $0 < s_*\lambda L \le 1$, then $\sum_t\|\nabla_{\tilde S}\mathcal{L}(W_r^t)\|^2$ is finite:
         the gradient projected to the wide bases vanishes, and with it the gradient along matrices of rank r. (If every
         round removes a fixed amount, this says nothing; the corrected fedlrt/thm-3 then bounds the smallest projected
-        gradient.) The part $(I - P_U)\nabla\mathcal{L}(I - P_V)$ need not vanish: with one client, one local step of $0
-        < \lambda \le \frac1{12L}$ and $\frac{\lambda L}4 < \vartheta < \frac12$, however small, the tail from
-        $\sigma_{r_1+1}$ on, every round from $e_1e_1^\top$ under the loss $\frac12\|W - bb^\top -
-        \frac12e_4e_4^\top\|^2$ with $b = e_1 + \frac12e_2$, whose solution has rank two, is cut to rank one and leads
-        to $bb^\top$: $\frac12 > \vartheta$ away from the only stationary point, with a gradient of norm 1/2.""",
+        gradient.) The part $(I - P_U)\nabla\mathcal{L}(I - P_V)$ need not vanish. Take one client, one local step with
+        $0 < \lambda \le \frac1{12L}$, a threshold $\frac{\lambda L}4 < \vartheta < \frac12$, however small, for the
+        tail from $\sigma_{r_1+1}$ on, and the loss $\frac12\|W - bb^\top - \frac12e_4e_4^\top\|^2$ with $b = e_1 +
+        \frac12e_2$, whose solution has rank two. From $e_1e_1^\top$ every round is cut to rank one, and the rounds lead
+        to $bb^\top$. This point is $\frac12 > \vartheta$ away from the only stationary point and has a gradient of norm
+        1/2.""",
         {"which": "projected"},
         mutants=({"which": "whole"}, {"corrected": False}),
     ),
@@ -315,7 +316,7 @@ def measure_limits(context: Context) -> list[Limit]:
     intended=Intended(
         "literal",
         r"“convergence of Algorithm 1 for $T \to \infty$ up to a $\vartheta$-distance to a global "
-        "stationary point”: of (1), as “global” and (1) say.",
+        "stationary point” means a stationary point of (1), as “global” and (1) say.",
     ),
 )
 def claim_thm3_text(limits: list[Limit], which: str = "whole", corrected: bool = True) -> Relations:

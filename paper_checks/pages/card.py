@@ -51,11 +51,12 @@ STATED: tuple[Kind, ...] = ("statement", "number")
 OTHERS = "assumptions, definitions, settings, algorithms and experiments"
 """All other kinds, in words."""
 VERDICT_MEANS: Mapping[Verdict, str] = {
-    "refuted": "fails as its author means it, with a witness that a second, naive evaluation confirms, and nothing of "
-    "the same use remains; the nearest weaker statement passes the same check.",
-    "corrected": "fails as its author means it, with a witness; a corrected statement of the same use passes the same "
-    "check.",
-    "ambiguous": "its author could mean either of two readings; one holds and one fails, and both are shown.",
+    "refuted": "fails as its author means it, with a witness that a second, naive evaluation confirms, and no "
+    "statement that serves the same purpose remains; the nearest weaker statement passes the same check.",
+    "corrected": "fails as its author means it, with a witness, but a corrected statement that serves the same purpose "
+    "passes the same check.",
+    "ambiguous": "has two readings, either of which its author could mean; one holds, the other fails, and both are "
+    "shown.",
     "not checkable here": "nothing is said about the statement; the reason is given.",
     "holds": "passes on its whole stated scope as its author means it, and the same check refutes deliberately wrong "
     "variants (mutants).",
@@ -257,7 +258,7 @@ def describe_meaning(claim: Claim) -> str:
     if claim.expect == "not checkable here" and not claim.says_how_it_is_meant:
         return ""
     name = claim.intended.reading
-    meant = {LITERAL.name: "as printed", AS_CORRECTED: "as corrected below"}.get(name, f"as “{name}”")
+    meant = {LITERAL.name: "as printed", AS_CORRECTED: "as corrected below"}.get(name, f"in the reading “{name}”")
     return f"{meant}: {claim.intended.why}"
 
 

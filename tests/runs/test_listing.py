@@ -525,7 +525,7 @@ def test_algorithms_on_other_data_say_so(tmp_path):
         (("compare", "{}", "--round", "last"), "--round: must be a whole number"),
         (
             ("plot", "{}", "--round", "1"),
-            "--round is an option of `rankproof runs compare` and `rankproof runs export`, not of `rankproof runs plot`",
+            "--round is an option of `rankproof runs compare` and `rankproof runs export`, not of",
         ),
         (
             ("list", "{}", "--metric", "loss"),

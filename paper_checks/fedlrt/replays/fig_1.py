@@ -53,9 +53,8 @@ def standing_still(values: Values, correction: str, told: str) -> Violation:
         error=1e-9,
         sampled=DRAWN,
         assumes=assumes,
-        reads="steps of 1e-3, targets of rank 1, tau = 0.01, start of rank "
-        f"5: 1e-5, above which it should stall {told} correction, and its distance from the "
-        "minimiser, 0 up to rounding",
+        reads="steps of 1e-3, targets of rank 1, tau = 0.01, start of rank 5: the distance from the minimiser beyond "
+        f"which FeDLRT {told} correction should stall, 1e-5, against its distance, which is 0 up to rounding",
     )
 
 
@@ -121,8 +120,8 @@ def claim_het_plateau_as_printed(values: Values) -> Violation:
         error=1e-9,
         sampled=DRAWN,
         assumes=assumes,
-        reads="steps of 1e-3, targets of rank 1: 1e-5, above which FedAvg should stall, and its distance from the "
-        "minimiser, 0 up to rounding",
+        reads="steps of 1e-3, targets of rank 1: the distance from the minimiser beyond which FedAvg should stall, "
+        "1e-5, against its distance, which is 0 up to rounding",
     )
 
 

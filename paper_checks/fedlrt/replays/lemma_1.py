@@ -51,7 +51,7 @@ def lemma_1(corner: Fraction = Fraction(1), ranks: Sequence[int] = (1, 2, 3)) ->
         tall = sympy.eye(r).col_join(sympy.zeros(r, r))
         wanted = sympy.diag(corner * S, sympy.zeros(r, r))
         require(tall * S * tall.T == wanted, f"another matrix at rank {r}")
-    return r"$\tilde U^\top U$ and $V^\top\tilde V$ are identities beside zeros, for any rank"
+    return r"$\tilde U^\top U$ and $V^\top\tilde V$ are identities next to zeros, for any rank"
 
 
 @replay("fedlrt/eq-22")

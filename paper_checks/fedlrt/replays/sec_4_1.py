@@ -23,7 +23,7 @@ def claim_hom_stepsize(values: Values) -> Violation:
         RATE,
         1.0 / (12.0 * L * 20),
         error=1e-9,
-        sampled="points drawn anew, Philox",
+        sampled="points newly drawn from Philox",
         assumes=assumes,
         reads="n = 20, s = 20: the rate against 1/(12 L s), L of the client with the largest second derivative",
     )

@@ -46,8 +46,8 @@ def thm_3_as_printed(values: Values) -> Violation:
         48 * (square - inner(after, after)) / 2 + 48 * theta,
         assumes=assumes,
         given=at.given,
-        reads="one client, one step, L = |W - B|^2/2, rank 1 to 2 as nothing is cut: squared gradient against the "
-        "printed bound",
+        reads="one client, one step, L = |W - B|^2/2, rank 1 before and 2 after, because nothing is "
+        "cut: squared gradient against the printed bound",
     )
 
 
@@ -135,8 +135,7 @@ def claim_thm3_text_as_printed(values: Values) -> Violation:
         theta,
         assumes=assumes,
         reads="loss |W - T|^2/2, T = diag(matrix, 0, corner), from e1 e1', every round cut to rank 1: "
-        "distance from T, the only stationary point, at least the corner in every round, against "
-        "theta",
+        "distance from T, the only stationary point, which is at least the corner in every round, against theta",
     )
 
 
@@ -208,7 +207,7 @@ def claim_thm3_text(
     # From e_1: tan phi is the second entry of b over the first, below tan(pi/4); and s = 1 is at most |b|^2.
     require(0 < b[1] < b[0] and b.dot(b) >= 1, "another start")
     return (
-        "every round descends by a share of the squared gradient, minus its truncation; in the example the tangent "
-        r"of twice the angle to b shrinks at least by the factor $1 - \lambda$ in a round, every round is cut to rank "
-        "one, and the entry (4, 4) stays"
+        "every round lowers the loss by a fraction of the squared gradient, minus the cost of its truncation; in the "
+        r"example the tangent of twice the angle to b shrinks at least by the factor $1 - \lambda$ in a round, every "
+        "round is cut to rank one, and the entry (4, 4) stays"
     )

@@ -215,12 +215,12 @@ def thm_4(
     return (
         "all clients, steps and learning rates by a client's drift and a rational inequality; "
         f"{len(certificate['certificates'])} certificates of its instances; smoothness along the truncation; clients "
-        r"whose gradients leave no smaller $\kappa$, by the interpolation conditions of smooth functions; two that "
-        r"raise the loss under (14), for every $\delta$ below 1/10. Of the constants, largest bounds $(1 - "
-        r"\frac1{s_*})\sqrt{1+\delta^2}$, limit $s_*\lambda L$; square and least are factors of $L\vartheta^2$ and of "
-        r"$\kappa$. In a certificate i,j weighs the inequality of smooth functions between a client's points i and j "
-        r"(+: the mean after the local steps), and the bound is that of the change over $\|\nabla_{\tilde "
-        r"S}\mathcal{L}\|^2/L$"
+        r"whose gradients rule out a smaller $\kappa$, by the interpolation conditions of smooth functions; two "
+        r"clients that raise the loss under (14), for every $\delta$ below 1/10. The constant “largest” bounds $(1 - "
+        r"\frac1{s_*})\sqrt{1+\delta^2}$, and “limit” bounds $s_*\lambda L$; “square” and “least” are factors of "
+        r"$L\vartheta^2$ and of $\kappa$. In a certificate, “i,j” is the weight of the inequality of smooth functions "
+        r"between a client's points i and j (+ is the mean after the local steps), and the bound is for the change of "
+        r"the loss divided by $\|\nabla_{\tilde S}\mathcal{L}\|^2/L$"
     )
 
 
