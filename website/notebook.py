@@ -83,6 +83,7 @@ def run(todo: Sequence[Cell], folder: Path, name: str = "cell") -> Iterator[Cell
     """
     names: dict[str, Any] = {}
     pictures = (f"figures/{name}-{number}.png" for number in itertools.count(1))
+    others = _open_figures()
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", "")))
     environment = {**os.environ, "PATH": path, "RANKPROOF_CACHE": str(folder / ".cache")}
     for cell in todo:
@@ -90,7 +91,7 @@ def run(todo: Sequence[Cell], folder: Path, name: str = "cell") -> Iterator[Cell
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed):
                 exec(cell.source, names)
-            title, picture = _draw(folder, pictures)
+            title, picture = _draw(folder, pictures, others)
             yield replace(cell, output=printed.getvalue(), title=title, picture=picture)
         elif cell.kind == "bash":
             command = ["/bin/sh", "-ec", cell.source]
@@ -100,17 +101,21 @@ def run(todo: Sequence[Cell], folder: Path, name: str = "cell") -> Iterator[Cell
             yield cell
 
 
-def _draw(folder: Path, places: Iterator[str]) -> tuple[str, str]:
-    """Write the figure that is open, if any, to the next of the places; return its title and its place."""
-    if "matplotlib.pyplot" not in sys.modules:
+def _open_figures() -> frozenset[int]:
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    return frozenset(pyplot.get_fignums()) if pyplot else frozenset()
+
+
+def _draw(folder: Path, places: Iterator[str], others: frozenset[int]) -> tuple[str, str]:
+    """Write the figure that a cell has opened, if any, to the next of the places; return its title and its place."""
+    numbers = sorted(_open_figures() - others)
+    if not numbers:
         return "", ""
     from matplotlib import pyplot
 
-    numbers = pyplot.get_fignums()
-    if not numbers:
-        return "", ""
     if len(numbers) > 1:
-        pyplot.close("all")
+        for number in numbers:
+            pyplot.close(number)
         raise ValueError(f"a cell must draw at most one figure, got {len(numbers)}")
     figure, picture = pyplot.figure(numbers[0]), next(places)
     title = figure.get_suptitle() or figure.axes[0].get_title()

@@ -200,7 +200,7 @@ def load_texts(name: str, root: str | Path | None = None, split: str = "train") 
         DataError: An unknown name or split, or files that are missing or damaged.
     """
     if name not in TEXTS:
-        raise DataError(f"unknown data set of texts {name!r}: choose one of {', '.join(TEXTS)}")
+        raise DataError(f"unknown data set of texts {name!r}: choose one of {', '.join(sorted(TEXTS))}")
     if split not in ("train", "test"):
         raise DataError(f"unknown split {split!r} of {name}: choose train or test")
     data = TEXTS[name]

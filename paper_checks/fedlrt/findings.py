@@ -29,8 +29,8 @@ FINDINGS = (
     ),
     Finding(
         "assumption-too-weak",
-        "Assumption 1 bounds the part that the simplified correction neglects by each client's own gradient, not by "
-        "the global one",
+        "Assumption 1 bounds the part that the simplified variance correction neglects by each client's own gradient, "
+        "not by the global one",
         "changes a main result",
         (
             "fedlrt/assumption-1",

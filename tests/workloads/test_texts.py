@@ -206,7 +206,7 @@ def test_a_large_member_is_not_read(invented, tmp_path, monkeypatch):
 
 
 def test_unknown_names_and_ill_made_sets():
-    with pytest.raises(DataError, match="unknown data set of texts 'sst2': choose one of rated-sentences"):
+    with pytest.raises(DataError, match="unknown data set of texts 'sst2': choose one of headlines, instr"):
         load_texts("sst2")
     with pytest.raises(DataError, match="unknown split 'dev'"):
         load_texts("headlines", split="dev")

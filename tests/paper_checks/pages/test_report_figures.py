@@ -64,7 +64,8 @@ def test_the_command_shows_stored_numbers_unless_a_scale_is_named(asked, scale, 
 
     known = select(["rolora/table-2"])
     monkeypatch.setattr("figures.ledger.all_figures", lambda: known)
-    monkeypatch.setattr("paper_checks.command._run", lambda *_: SimpleNamespace(papers=[], as_expected=True))
+    judged = SimpleNamespace(papers=[], as_expected=True, seed=1, budget="quick")  # no numbers to compare
+    monkeypatch.setattr("paper_checks.command._run", lambda *_: judged)
     monkeypatch.setattr("paper_checks.pages.card.summary_table", lambda run: "")
     monkeypatch.setattr("paper_checks.pages.manifest.run_manifest", lambda run: {})
     monkeypatch.setattr("paper_checks.pages.report.write_report", write)
