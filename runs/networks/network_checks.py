@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
+from torch.nn.parameter import is_lazy
 
 from algorithms.descent import to_dense
 from algorithms.federation import FederationError
@@ -34,6 +35,7 @@ from runs.networks.network_function import (
     explain_single_sample,
     seeded_draws,
 )
+from runs.networks.shared_memory import tied_names
 from workloads.dense_tensors import not_dense
 
 
@@ -141,7 +143,7 @@ def _apply_to_two(network: Network, start: Tree, split: str, data: Labelled) -> 
         raise FederationError(f"the network returns outputs of shape {tuple(outputs.shape)} of {len(inputs)} inputs")
     by_class = is_of_classes(network.loss) and not data.y.is_floating_point() and outputs.ndim == data.y.ndim + 1
     if by_class and outputs.ndim > 1:
-        ignored = getattr(network.loss, "ignore_index", None)
+        ignored = _ignored_label(network.loss)
         outside = (((data.y < 0) | (data.y >= outputs.shape[1])) & (data.y != ignored)).nonzero()
         if len(outside):
             place = tuple(outside[0].tolist())
@@ -149,6 +151,7 @@ def _apply_to_two(network: Network, start: Tree, split: str, data: Labelled) -> 
                 f"sample {place[0]} of the {split} data has label {int(data.y[place])}, but the network's outputs are "
                 f"for labels 0 to {outputs.shape[1] - 1}"
             )
+    _require_equal_terms(split, network.loss, data.y)
     try:
         with torch.set_grad_enabled(network.differentiates):
             value = network.loss(outputs, targets)
@@ -160,6 +163,33 @@ def _apply_to_two(network: Network, start: Tree, split: str, data: Labelled) -> 
     if not isinstance(value, Tensor) or value.ndim:
         raise FederationError("the loss must return one number, the mean over the samples")
     return outputs.detach()
+
+
+def _ignored_label(loss: Loss) -> int | None:
+    """Return the label that one of torch's losses for classes ignores; None for multi-margin losses."""
+    plain: Any = loss.func if isinstance(loss, partial) else loss
+    if plain is nn.functional.multi_margin_loss or isinstance(plain, nn.MultiMarginLoss):
+        return None
+    given = loss.keywords if isinstance(loss, partial) else vars(loss) if isinstance(loss, nn.Module) else {}
+    return int(given.get("ignore_index", -100))
+
+
+def _require_equal_terms(split: str, loss: Loss, y: Tensor) -> None:
+    """Check that one of torch's losses for classes ignores as many targets of each sample as of every other.
+
+    Raises:
+        FederationError: It does not, so the loss of a batch is not the mean over its samples.
+    """
+    if not is_of_classes(loss) or y.is_floating_point() or y.ndim < 2:
+        return
+    counts = (y == _ignored_label(loss)).flatten(1).sum(1)
+    odd = (counts != counts[0]).nonzero()
+    if len(odd):
+        sample = int(odd[0, 0])
+        raise FederationError(
+            f"the loss of a batch must be the mean of its samples' losses, but it ignores {int(counts[sample])} "
+            f"targets of sample {sample} of the {split} data and {int(counts[0])} of sample 0"
+        )
 
 
 def _describe_types(start: Tree, given: Mapping[str, Tensor]) -> str:
@@ -256,7 +286,7 @@ def require_given_weights(module: nn.Module, network: Network, start: Tree, data
     inputs = network.prepare_samples(data, few).x
     with torch.enable_grad(), seeded_draws(0, data.x.device):
         twin(inputs.clone())  # so what a first call keeps is there
-        fresh.loss_and_statistics(start, data, few)
+        fresh.loss_and_statistics(network.evaluation_weights(start), data, few)
     _move(twin, torch.Generator().manual_seed(0))
     own = {name: parameter for name, parameter in twin.named_parameters() if parameter.requires_grad}
     others = {name: parameter.detach() for name, parameter in twin.named_parameters() if name not in own}
@@ -517,5 +547,15 @@ def require_trainable(module: nn.Module, loss: Loss) -> None:
             raise FederationError(f"the hook on the gradient of {name} would not be called; move its work elsewhere")
         if parameter.is_complex():
             raise FederationError(f"{name} is complex; weights must be real")
+    held = {**dict(module.named_parameters()), **dict(module.named_buffers())}
+    dense = {name: value for name, value in held.items() if value.layout == torch.strided and not value.is_meta}
+    tied = None if any(map(is_lazy, held.values())) else tied_names(dense)
+    if tied and any(held[name].requires_grad for name in tied):
+        one, other = tied
+        raise FederationError(
+            f"{one} and {other} of the network share memory without being one parameter, so a copy of the network "
+            "would train each for itself; assign the parameter itself, as in b.weight = a.weight, or a clone to train "
+            "them apart"
+        )
     if isinstance(loss, nn.Module) and any(parameter.requires_grad for parameter in loss.parameters()):
         raise FederationError("parameters of the loss would not be trained; move them into the network")

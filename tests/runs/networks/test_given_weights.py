@@ -181,3 +181,77 @@ def test_networks_whose_layers_have_all_weights_are_taken(kind, dtype):
         generator = torch.Generator().manual_seed(0)
         x, y = torch.randn(7, 4, generator=generator), torch.arange(7) % 3
         assert network_problem(module.float(), (x, y), [np.arange(7)], (x, y)).clients
+
+
+class SharedNumbers(Layers):
+    def __init__(self, made):
+        super().__init__()
+        self.second = nn.Linear(4, 5)
+        made(self)
+
+    def forward(self, x):
+        return self.last(torch.tanh(self.first(x)) + self.second(x))
+
+
+def by_data(network):
+    network.second.weight.data = network.first.weight.data
+
+
+def by_overlap(network):
+    flat = torch.randn(30, dtype=torch.float64)
+    network.first.weight.data, network.second.weight.data = flat[:20].view(5, 4), flat[10:].view(5, 4)
+
+
+def by_buffer(network):
+    network.register_buffer("copy", network.first.weight.data[0])
+
+
+@pytest.mark.parametrize(
+    ("made", "other"), [(by_data, "second.weight"), (by_overlap, "second.weight"), (by_buffer, "copy")]
+)
+def test_parameters_in_the_same_memory_are_refused(made, other):
+    network = SharedNumbers(lambda network: None).double()
+    made(network)
+    with pytest.raises(FederationError, match=f"first.weight and {other} of the network share memory"):
+        problem(network)
+
+
+def by_parameter(network):
+    network.second.weight = network.first.weight
+
+
+def by_neighbours(network):
+    flat = torch.randn(5, 8, dtype=torch.float64)
+    network.first.weight.data, network.second.weight.data = flat.chunk(2, dim=1)
+
+
+def by_frozen(network):
+    by_data(network)
+    network.first.weight.requires_grad_(False), network.second.weight.requires_grad_(False)
+
+
+@pytest.mark.parametrize("made", [by_parameter, by_neighbours, by_frozen])
+def test_tied_parameters_neighbours_in_memory_and_frozen_ones_are_taken(made):
+    network = SharedNumbers(lambda network: None).double()
+    made(network)
+    assert problem(network).clients
+
+
+@pytest.mark.parametrize(("ignored", "taken"), [([0, 0], True), ([1, 0], False), ([1, 1], True)])
+@pytest.mark.parametrize(
+    "loss", [nn.CrossEntropyLoss(ignore_index=9), functools.partial(nn.functional.cross_entropy, ignore_index=9)]
+)
+def test_targets_ignored_in_few_of_many_samples_are_refused(ignored, taken, loss):
+    generator = torch.Generator().manual_seed(0)
+    x, y = torch.randn(900, 4, generator=generator), torch.randint(0, 3, (900, 2, 2), generator=generator)
+    y[:, 0, 0] = torch.where(torch.arange(900) == 450, 9 if ignored[0] else y[:, 0, 0], 9 if ignored[1] else y[:, 0, 0])
+    module = nn.Sequential(nn.Linear(4, 12), nn.Unflatten(1, (3, 2, 2)))
+
+    def make():
+        return network_problem(module, (x, y), [np.arange(900)], (x, y), loss=loss)
+
+    if taken:
+        assert make().clients
+        return
+    with pytest.raises(FederationError, match="it ignores 1 targets of sample 450 of the training data and 0 of"):
+        make()
