@@ -188,7 +188,7 @@ def differentiate(loss: Callable[[list[Tensor]], tuple[Tensor, Any]], at: list[T
             if "for sparse tensors" not in str(error):
                 raise
             raise FederationError("a factorised layer has sparse gradients; make it with sparse=False") from error
-    return [None if grad is None else _to_dense(grad) for grad in gradients], auxiliary
+    return [None if grad is None else to_dense(grad) for grad in gradients], auxiliary
 
 
 def _differentiate_within(
@@ -209,7 +209,7 @@ def _differentiate_within(
     return [grad if place in reached else None for place, grad in enumerate(gradients)], auxiliary
 
 
-def _to_dense(grad: Tensor) -> Tensor:
+def to_dense(grad: Tensor) -> Tensor:
     """Return a gradient as a dense tensor; gradients of embeddings may be sparse, which few optimisers support."""
     return grad.to_dense() if grad.is_sparse else grad
 
@@ -230,7 +230,7 @@ def pull_back(gradient_at: Callable[[Any], Any], at: Any, assemble: Assemble) ->
         variables = [leaf.detach().requires_grad_() for leaf in leaves]
         assembled, structure = pytree.tree_flatten(assemble(form.unflatten(variables)))
     gradients = structure.flatten_up_to(gradient_at(structure.unflatten([entry.detach() for entry in assembled])))
-    gradients = [_to_dense(change) for change in gradients]
+    gradients = [to_dense(change) for change in gradients]
     pairs = [(entry, change) for entry, change in zip(assembled, gradients, strict=True) if entry.requires_grad]
     entries, changes = zip(*pairs, strict=True)
     found = torch.autograd.grad(entries, variables, changes, allow_unused=True, materialize_grads=True)

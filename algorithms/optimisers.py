@@ -8,6 +8,7 @@ only tensors, so it can be kept, sent, stored and stacked like parameters. All t
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -137,8 +138,9 @@ class Adam:
         """Return the state before the first step."""
         first, second = (pytree.tree_map(torch.zeros_like, parameters) for _ in range(2))
         leaves = pytree.tree_leaves(parameters)
-        device = leaves[0].device if leaves else "cpu"
-        dtype = torch.promote_types(leaves[0].dtype, torch.float32) if leaves else torch.float32
+        device, dtype = leaves[0].device if leaves else "cpu", torch.float32
+        for leaf in leaves:  # the bias is corrected to the precision of the finest parameter
+            dtype = torch.promote_types(dtype, leaf.dtype)
         return Moments(first, second, torch.zeros((), dtype=dtype, device=device))
 
     def step(self, parameters: Any, gradient: Any, state: Moments, rate: float) -> tuple[Any, Moments]:
@@ -158,7 +160,7 @@ class Adam:
             found = self._move(decayed, m, s, steps, rate, new)
         else:
             found, counts, steps = list(decayed), steps, list(steps)
-            for places in _group_by_count(counts):
+            for places in _group_by(list(map(id, counts))):
                 count = counts[places[0]] + 1.0
                 own = [[tensors[place] for place in places] for tensors in (decayed, m, s)]
                 for place, value in zip(places, self._move(own[0], own[1], own[2], count, rate, new), strict=True):
@@ -170,7 +172,15 @@ class Adam:
         # These scalars stay on the device, because reading them would synchronise it.
         ahead = rate / _bias_correction(self.betas[0], steps)
         spread = _bias_correction(self.betas[1], steps).sqrt()
-        return _subtract_quotients(w, m, s, ahead, spread, self.eps, new=new)
+        groups, found = _group_by([value.dtype for value in w]), list(w)
+        if len(groups) < 2:
+            return _subtract_quotients(w, m, s, ahead, spread, self.eps, new=new)
+        for places in groups:  # each type has these scalars in its own precision
+            own = [[tensors[place] for place in places] for tensors in (w, m, s)]
+            moved = _subtract_quotients(own[0], own[1], own[2], ahead, spread, self.eps, new=new)
+            for place, value in zip(places, moved, strict=True):
+                found[place] = value
+        return found
 
     def _decay(self, w: Tensors, gradients: Tensors, rate: float) -> tuple[Tensors, Tensors]:
         return w, _add(gradients, w, self.weight_decay) if self.weight_decay else gradients
@@ -224,11 +234,11 @@ def _structure(parameters: Any) -> Any:
     return pytree.tree_structure(parameters)
 
 
-def _group_by_count(counts: Tensors) -> list[list[int]]:
-    """Group the positions of parameters that share a step count, which is the same tensor."""
-    groups: dict[int, list[int]] = {}
-    for place, count in enumerate(counts):
-        groups.setdefault(id(count), []).append(place)
+def _group_by(keys: Sequence[Hashable]) -> list[list[int]]:
+    """Group the positions of equal keys, such as the identities of step counts or the types of parameters."""
+    groups: dict[Hashable, list[int]] = {}
+    for place, key in enumerate(keys):
+        groups.setdefault(key, []).append(place)
     return list(groups.values())
 
 

@@ -22,6 +22,7 @@ from runs.networks.network_checks import (
     check_split,
     is_of_classes,
     require_fit,
+    require_given_weights,
     require_learnable,
     require_no_other_state,
     require_separate,
@@ -297,6 +298,7 @@ def network_problem(
     require_fit(network, start, {"training": data, **splits})
     require_learnable(network, start, data, eval_batch)
     require_no_other_state(network, start, data, eval_batch)
+    require_given_weights(module, network, start, data, eval_batch)
     require_separate(network, start, data, eval_batch)
     few = Labelled(data.x[:eval_batch], data.y[:eval_batch])
     if asked and "accuracy" not in network.test(start, few, eval_batch):

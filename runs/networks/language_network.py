@@ -179,7 +179,8 @@ def network_of(
         module: A model of transformers; it is neither changed nor copied, but for its structure.
         task: Task that its loss belongs to.
         trained: Names of the parameters that calls give; all others stay as they are.
-        gradient_checkpointing: Recompute layers' values for the gradient instead of keeping them.
+        gradient_checkpointing: Recompute layers' values for the gradient instead of keeping them, as is also done
+            where the model has this switched on.
         unused: A token that the texts do not have, for padding, where the model names none for that.
 
     Raises:
@@ -197,7 +198,8 @@ def network_of(
         padding = unused
         for twin in twins:  # a classifier that reads a text's last token looks for where padding begins
             twin.config.pad_token_id = unused  # type: ignore[union-attr]
-    recomputed = Recomputed() if gradient_checkpointing else None
+    # A model that does so already would recompute at its own weights, not at those of the call.
+    recomputed = Recomputed() if gradient_checkpointing or getattr(module, "is_gradient_checkpointing", False) else None
     if recomputed is not None:
         begin: Any = getattr(twins[0], "_set_gradient_checkpointing", None)
         try:

@@ -17,7 +17,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
+from torch.nn.parameter import is_lazy
 
+from algorithms.descent import to_dense
 from algorithms.federation import FederationError
 from algorithms.layers import call, factorable
 from algorithms.tree import Tree
@@ -33,6 +35,7 @@ from runs.networks.network_function import (
     explain_single_sample,
     seeded_draws,
 )
+from runs.networks.shared_memory import tied_names
 from workloads.dense_tensors import not_dense
 
 
@@ -122,6 +125,10 @@ def _apply_to_two(network: Network, start: Tree, split: str, data: Labelled) -> 
             outputs = call(network.testing, network.evaluation_weights(start), inputs)
     except FederationError as error:
         raise FederationError(f"the {split} data: {error}") from error
+    except AttributeError as error:
+        if "is not an nn.Parameter" not in str(error):
+            raise
+        raise FederationError(f"{_HELD}; use the attribute instead of get_parameter") from error
     except (RuntimeError, ValueError, TypeError) as error:
         raise FederationError(
             f"the network cannot take the {split} data, of shape {tuple(inputs.shape)} on {inputs.device}: "
@@ -136,7 +143,7 @@ def _apply_to_two(network: Network, start: Tree, split: str, data: Labelled) -> 
         raise FederationError(f"the network returns outputs of shape {tuple(outputs.shape)} of {len(inputs)} inputs")
     by_class = is_of_classes(network.loss) and not data.y.is_floating_point() and outputs.ndim == data.y.ndim + 1
     if by_class and outputs.ndim > 1:
-        ignored = getattr(network.loss, "ignore_index", None)
+        ignored = _ignored_label(network.loss)
         outside = (((data.y < 0) | (data.y >= outputs.shape[1])) & (data.y != ignored)).nonzero()
         if len(outside):
             place = tuple(outside[0].tolist())
@@ -144,6 +151,7 @@ def _apply_to_two(network: Network, start: Tree, split: str, data: Labelled) -> 
                 f"sample {place[0]} of the {split} data has label {int(data.y[place])}, but the network's outputs are "
                 f"for labels 0 to {outputs.shape[1] - 1}"
             )
+    _require_equal_terms(split, network.loss, data.y)
     try:
         with torch.set_grad_enabled(network.differentiates):
             value = network.loss(outputs, targets)
@@ -155,6 +163,33 @@ def _apply_to_two(network: Network, start: Tree, split: str, data: Labelled) -> 
     if not isinstance(value, Tensor) or value.ndim:
         raise FederationError("the loss must return one number, the mean over the samples")
     return outputs.detach()
+
+
+def _ignored_label(loss: Loss) -> int | None:
+    """Return the label that one of torch's losses for classes ignores; None for multi-margin losses."""
+    plain: Any = loss.func if isinstance(loss, partial) else loss
+    if plain is nn.functional.multi_margin_loss or isinstance(plain, nn.MultiMarginLoss):
+        return None
+    given = loss.keywords if isinstance(loss, partial) else vars(loss) if isinstance(loss, nn.Module) else {}
+    return int(given.get("ignore_index", -100))
+
+
+def _require_equal_terms(split: str, loss: Loss, y: Tensor) -> None:
+    """Check that one of torch's losses for classes ignores as many targets of each sample as of every other.
+
+    Raises:
+        FederationError: It does not, so the loss of a batch is not the mean over its samples.
+    """
+    if not is_of_classes(loss) or y.is_floating_point() or y.ndim < 2:
+        return
+    counts = (y == _ignored_label(loss)).flatten(1).sum(1)
+    odd = (counts != counts[0]).nonzero()
+    if len(odd):
+        sample = int(odd[0, 0])
+        raise FederationError(
+            f"the loss of a batch must be the mean of its samples' losses, but it ignores {int(counts[sample])} "
+            f"targets of sample {sample} of the {split} data and {int(counts[0])} of sample 0"
+        )
 
 
 def _describe_types(start: Tree, given: Mapping[str, Tensor]) -> str:
@@ -219,6 +254,77 @@ def require_learnable(network: Network, start: Tree, data: Labelled, rows: int) 
                 f"which happens if a root, a norm, a logarithm or a power is differentiated at 0; add a small "
                 f"number inside it, or start elsewhere"
             )
+
+
+_HELD = "calls of the network do not take every weight from its layer, where training puts the current values"
+NEAR, NEAR_ELSEWHERE = 1e-5, 1e-2
+"""Relative difference of losses and gradients of the same operations, on a CPU and on an accelerator."""
+
+
+def require_given_weights(module: nn.Module, network: Network, start: Tree, data: Labelled, rows: int) -> None:
+    """Check that losses and gradients are those of the weights that a call is given, not of others that are kept.
+
+    Training gives the layers other tensors instead of their parameters for the time of a call. A weight that the
+    network reads elsewhere, or after the call as checkpoints do, would stay at its first value. So compare with a copy
+    whose own parameters have the values, at a point near the start.
+
+    Args:
+        module: The network as the user gave it.
+        network: The network as a function of its weights.
+        start: Initial weights.
+        data: Samples, of which a few are used: at most `rows`, but two.
+        rows: Samples at a time.
+
+    Raises:
+        FederationError: They are not.
+    """
+    if len(data.x) < 2 or any(value.is_meta for value in start.values()):
+        return
+    few = Batch(torch.arange(min(len(data.x), 16, max(rows, 2)), device=data.x.device))
+    twin = copy.deepcopy(network.quiet.module)
+    fresh = replace(network, quiet=factorable(copy.deepcopy(network.quiet.module), network.quiet.layers))
+    inputs = network.prepare_samples(data, few).x
+    with torch.enable_grad(), seeded_draws(0, data.x.device):
+        twin(inputs.clone())  # so what a first call keeps is there
+        fresh.loss_and_statistics(network.evaluation_weights(start), data, few)
+    _move(twin, torch.Generator().manual_seed(0))
+    own = {name: parameter for name, parameter in twin.named_parameters() if parameter.requires_grad}
+    others = {name: parameter.detach() for name, parameter in twin.named_parameters() if name not in own}
+    w = {name: parameter.detach().clone().requires_grad_() for name, parameter in own.items()}
+    statistics = {name: start[name].clone() for name in network.statistics}
+    with torch.enable_grad(), seeded_draws(0, data.x.device):
+        value, _ = fresh.loss_and_statistics({**others, **w, **statistics}, data, few)
+    if depends_on(value, [parameter for parameter in module.parameters() if parameter.requires_grad]):
+        raise FederationError(
+            f"{_HELD}: a copy of the network still calls a layer of the network that you gave, as a lambda in an "
+            "attribute does; make it a method"
+        )
+    try:
+        slopes = torch.autograd.grad(value, list(w.values()), allow_unused=True)
+    except RuntimeError as error:  # a checkpoint that finds other weights than in the call
+        raise FederationError(f"{_HELD}: {' '.join(str(error).split())[:150]}; {_REREAD}") from error
+    with torch.enable_grad(), seeded_draws(0, data.x.device):
+        inputs, targets = network.prepare_samples(data, few)
+        true = network.loss_of(twin(inputs), targets)
+        true.backward()  # type: ignore[no-untyped-call]
+    pairs = [(value.detach(), true.detach())]
+    for slope, parameter in zip(slopes, own.values(), strict=True):
+        zero = torch.zeros_like(parameter)
+        pairs.append(tuple(zero if one is None else to_dense(one.detach()) for one in (slope, parameter.grad)))  # type: ignore[arg-type]
+    near = NEAR if data.x.device.type == "cpu" else NEAR_ELSEWHERE
+    near = max(near, *(64 * torch.finfo(parameter.dtype).eps for parameter in own.values()))
+    largest = max((float(two.abs().max()) for _, two in pairs[1:] if two.numel()), default=0.0)
+    for name, (one, two) in zip(("", *own), pairs, strict=True):
+        size = largest if name else float(two.abs())
+        if isfinite(size) and one.numel() and float((one - two).abs().max()) > near * size:
+            what = f"the gradient in {name}" if name else "the loss"
+            raise FederationError(f"{_HELD}: {what} is that of other weights; {_REREAD}")
+
+
+_REREAD = (
+    "leave out torch.utils.checkpoint and backward functions that read weights, and keep no weight in a list, a cache "
+    "or another attribute"
+)
 
 
 def _is_finite(slope: Tensor) -> bool:
@@ -441,5 +547,15 @@ def require_trainable(module: nn.Module, loss: Loss) -> None:
             raise FederationError(f"the hook on the gradient of {name} would not be called; move its work elsewhere")
         if parameter.is_complex():
             raise FederationError(f"{name} is complex; weights must be real")
+    held = {**dict(module.named_parameters()), **dict(module.named_buffers())}
+    dense = {name: value for name, value in held.items() if value.layout == torch.strided and not value.is_meta}
+    tied = None if any(map(is_lazy, held.values())) else tied_names(dense)
+    if tied and any(held[name].requires_grad for name in tied):
+        one, other = tied
+        raise FederationError(
+            f"{one} and {other} of the network share memory without being one parameter, so a copy of the network "
+            "would train each for itself; assign the parameter itself, as in b.weight = a.weight, or a clone to train "
+            "them apart"
+        )
     if isinstance(loss, nn.Module) and any(parameter.requires_grad for parameter in loss.parameters()):
         raise FederationError("parameters of the loss would not be trained; move them into the network")

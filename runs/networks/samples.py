@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset, IterableDataset, default_collate
+from torch.utils.data import (
+    BatchSampler,
+    DataLoader,
+    Dataset,
+    IterableDataset,
+    RandomSampler,
+    SequentialSampler,
+    default_collate,
+)
 
 from runs.settings import RunError
 from workloads.dense_tensors import not_dense
@@ -39,6 +47,8 @@ def splits_of(given: Any, source: str) -> tuple[Any, Any]:
 
 
 def _split(data: Any, what: str) -> Any:
+    if isinstance(data, DataLoader):
+        _require_every_sample(data, what)
     if isinstance(data, (DataLoader, Dataset)):
         return _collected(_batches(data), what)
     if isinstance(data, (tuple, list)):
@@ -46,9 +56,35 @@ def _split(data: Any, what: str) -> Any:
     return data
 
 
+def _require_every_sample(loader: DataLoader[Any], what: str) -> None:
+    """Check that a loader takes each sample of its data set once, because the whole data set is read.
+
+    Raises:
+        RunError: Its sampler chooses among them.
+    """
+    batches, sampler = loader.batch_sampler, loader.sampler
+    if isinstance(loader.dataset, IterableDataset):
+        return
+    if isinstance(sampler, RandomSampler):
+        right = not sampler.replacement and sampler.num_samples == len(sampler.data_source)  # type: ignore[arg-type]
+    else:
+        right = type(sampler) is SequentialSampler
+    if not right or type(batches) not in (BatchSampler, type(None)):
+        kind = type(batches if right else sampler).__name__
+        raise RunError(
+            f"{what} are a loader whose sampler, a {kind}, chooses samples, but a run reads the whole data set; return "
+            "torch.utils.data.Subset(dataset, indices) instead"
+        )
+
+
 def _tensor(array: np.ndarray[Any, Any], what: str) -> Tensor:
     """Convert an array of any byte order to a tensor; torch cannot compare unsigned numbers of more than 8 bits."""
-    kind = np.dtype(np.int64) if array.dtype.kind == "u" and array.itemsize in (2, 4) else array.dtype.newbyteorder("=")
+    if np.ma.is_masked(array):
+        raise RunError(f"{what} have masked entries; fill them, or leave their samples out")
+    wide = array.dtype.kind == "u" and array.itemsize > 1
+    if wide and array.size and array.max() > np.iinfo(np.int64).max:
+        raise RunError(f"{what} have the number {array.max()}, which is too large; torch takes up to 2^63 - 1")
+    kind = np.dtype(np.int64) if wide else array.dtype.newbyteorder("=")
     try:
         return torch.from_numpy(np.ascontiguousarray(array, dtype=kind))
     except TypeError as error:

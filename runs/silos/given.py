@@ -14,6 +14,7 @@ from torch.utils import _pytree as pytree
 from algorithms.federation import FederationError
 from algorithms.rounds import COLUMNS
 from algorithms.tree import Tree, tensors
+from runs.networks.shared_memory import tied_names
 from runs.settings import RunError
 from runs.silos.norms import largest_number, largest_squarable
 from workloads.dense_tensors import not_dense
@@ -67,7 +68,7 @@ def check_start(given: Any) -> Tree:
                 f"start() returns numbers for {name!a} up to {largest:.3g}, and the squares of uploads from there "
                 f"would overflow; make them at most {most:.3g}"
             )
-    if tied := _tied_names(given):
+    if tied := tied_names(given):
         one, other = tied
         raise RunError(
             f"start() returns {one!a} and {other!a}, which are tied: they share memory, and the run would train each "
@@ -75,30 +76,6 @@ def check_start(given: Any) -> Tree:
             f"{one!a} for both. Give a clone() to train them apart"
         )
     return Tree({name: entry.detach().clone() for name, entry in given.items()})
-
-
-def _tied_names(given: Mapping[str, Tensor]) -> tuple[str, str] | None:
-    """Return the names of two weights with numbers in the same memory, the first before the second; None without."""
-    of_storage: dict[int, list[str]] = {}
-    for name, entry in given.items():
-        if entry.numel():
-            of_storage.setdefault(entry.untyped_storage().data_ptr(), []).append(name)
-    for names in of_storage.values():
-        if len(names) < 2:
-            continue
-        unit = min(given[name].element_size() for name in names)
-        owner = torch.full((given[names[0]].untyped_storage().nbytes() // unit,), -1, dtype=torch.int32)
-        for number, name in enumerate(names):
-            entry = given[name]
-            units = entry.element_size() // unit
-            strides = *(units * stride for stride in entry.stride()), 1
-            sizes = *(size if stride else 1 for size, stride in zip(entry.shape, entry.stride(), strict=True)), units
-            own = owner.as_strided(sizes, strides, units * entry.storage_offset())
-            earlier = int(own.max())
-            if earlier >= 0:
-                return names[earlier], name
-            own.fill_(number)
-    return None
 
 
 def measure(evaluate: Any, w: Mapping[str, Any]) -> dict[str, int | float]:

@@ -70,6 +70,18 @@ def test_steps_are_those_of_torch_optim(own, kind, options, foreach):
         assert largest_difference(found, expected) <= 1e-14
 
 
+@pytest.mark.parametrize(("own", "kind", "options"), OPTIMISERS, ids=NAMES)
+@pytest.mark.parametrize("first", [torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("rest", [torch.bfloat16, torch.float32, torch.float64])
+def test_each_parameter_has_the_precision_of_its_own_type(own, kind, options, first, rest):
+    made = start()
+    w = Tree({name: entry.to(rest if number else first) for number, (name, entry) in enumerate(made.items())})
+    expected, (found, _) = run_torch(kind, options, w, 3), run(own, w, 3)
+    for name, entry in found.items():
+        assert entry.dtype == w[name].dtype
+        assert largest_difference({name: entry}, {name: expected[name]}) <= 20 * torch.finfo(entry.dtype).eps
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize(("own", "kind", "options"), OPTIMISERS, ids=NAMES)
 def test_less_precise_numbers_agree_to_their_precision(own, kind, options, dtype):

@@ -81,6 +81,21 @@ def as_peft(kind, model, start):
 
 
 @pytest.mark.parametrize("kind", MODELS)
+def test_a_model_that_recomputes_by_itself_has_the_gradients_of_the_weights_in_a_round(kind):
+    models = MODELS[kind](), MODELS[kind]()
+    models[1].gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    found = []
+    for model in models:
+        problem, _ = problem_of(kind, model=model)
+        algorithm = FedLoRA(Descent(steps=3, learning_rate=RATE), adapter(LAYERS[kind]))
+        *_, last = rounds(algorithm, problem, rounds=2)
+        found.append(last.state.algorithm.factors.B)
+    for name, B in found[0].items():
+        assert B.abs().max() > 0
+        assert torch.allclose(B, found[1][name], rtol=1e-4, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize(("micro_batch", "gradient_checkpointing"), [(None, False), (2, True)])
 def test_one_client_takes_the_steps_of_peft_and_torch(kind, micro_batch, gradient_checkpointing):
     problem, samples = problem_of(kind, micro_batch=micro_batch, gradient_checkpointing=gradient_checkpointing)

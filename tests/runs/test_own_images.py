@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
+from torch.utils.data import (
+    DataLoader,
+    Dataset,
+    IterableDataset,
+    RandomSampler,
+    Subset,
+    SubsetRandomSampler,
+    TensorDataset,
+    WeightedRandomSampler,
+)
 
 from rankproof import main
 from runs.networks.samples import splits_of
@@ -172,3 +181,43 @@ def test_images_that_are_not_square_name_the_option(tmp_path, capsys):
 def test_an_unknown_name_says_how_own_data_are_named(tmp_path, capsys):
     assert main(["train", "fedavg", "--data", "my-photos", "--out", str(tmp_path / "r")]) == 2
     assert "a folder of images by class, such as ./images, or module:function" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"sampler": SubsetRandomSampler(range(4))},
+        {"sampler": [3, 2, 1, 0]},
+        {"sampler": WeightedRandomSampler([1.0] * 7, 7)},
+        {"sampler": RandomSampler(Pairs(), num_samples=3)},
+        {"sampler": RandomSampler(Pairs(), replacement=True)},
+        {"batch_sampler": [[0, 1], [2, 3]]},
+    ],
+)
+def test_a_loader_that_chooses_samples_is_refused_because_the_whole_set_would_be_read(more):
+    with pytest.raises(RunError, match=r"the test data of my:data are a loader whose sampler, a \w+, .*Subset"):
+        splits_of((TEST, DataLoader(Pairs(), **more)), "my:data")
+
+
+def test_a_part_of_a_data_set_is_that_part():
+    (x, y), _ = splits_of((DataLoader(Subset(Pairs(), [5, 1]), batch_size=2, shuffle=True), TEST), "my:data")
+    assert torch.equal(x, X[[5, 1]])
+    assert torch.equal(y, Y[[5, 1]])
+
+
+def test_masked_entries_are_refused_and_a_mask_of_none_is_fine():
+    masked = np.ma.masked_array(X.numpy(), mask=np.zeros((7, 6), dtype=bool))
+    (x, _), _ = splits_of(((masked, Y.numpy()), TEST), "my:data")
+    assert torch.equal(x, X)
+    masked[3, 2] = np.ma.masked
+    with pytest.raises(RunError, match="the training data of my:data have masked entries; fill them"):
+        splits_of(((masked, Y.numpy()), TEST), "my:data")
+
+
+def test_unsigned_numbers_of_64_bits_are_whole_numbers_unless_they_are_too_large():
+    labels = Y.numpy().astype(np.uint64)
+    (_, y), _ = splits_of(((X.numpy(), labels), TEST), "my:data")
+    assert torch.equal(y, Y)
+    labels[2] = 2**63
+    with pytest.raises(RunError, match="the number 9223372036854775808, which is too large"):
+        splits_of(((X.numpy(), labels), TEST), "my:data")

@@ -145,7 +145,16 @@ def _folders(place: Path) -> list[Path]:
 
 def _images(folder: Path) -> list[Path]:
     """Return image files in a folder and below, sorted."""
-    return sorted(path for path in folder.rglob("*") if _is_image(path))
+    return sorted(path for path in _below(folder) if _is_image(path))
+
+
+def _below(folder: Path, above: tuple[Path, ...] = ()) -> Iterator[Path]:
+    """Yield what is in a folder and below, through links as well, except those that lead back to a folder above."""
+    place = folder.resolve()
+    for path in () if place in above else folder.iterdir():
+        yield path
+        if path.is_dir():
+            yield from _below(path, (*above, place))
 
 
 def _is_image(path: Path) -> bool:
@@ -153,7 +162,7 @@ def _is_image(path: Path) -> bool:
 
 
 def _subfolder_with_images(folder: Path) -> Path | None:
-    return next((path for path in _folders(folder) if any(map(_is_image, path.rglob("*")))), None)
+    return next((path for path in _folders(folder) if any(map(_is_image, _below(path)))), None)
 
 
 def _holds_images(folder: Path) -> bool:

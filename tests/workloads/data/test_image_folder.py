@@ -250,3 +250,15 @@ def test_paths_are_told_from_names(tmp_path, monkeypatch):
     (tmp_path / "a:b").mkdir()
     assert all(map(is_folder, ("photos", "./none", "../x", ".", "/data/x", "a:b", "~")))
     assert not any(map(is_folder, ("mnist", "my.module:data", "none", "pkg/mod:function")))
+
+
+def test_images_behind_links_are_read_and_a_link_back_is_not_followed(animals, tmp_path_factory):
+    place = tmp_path_factory.mktemp("elsewhere")
+    for number in range(9):
+        write(place / "deep" / f"{number}.png", grey(200 + number))
+    (animals / "eel" / "more").symlink_to(place)
+    (place / "deep" / "back").symlink_to(place)
+    (animals / "cat" / "up").symlink_to(animals / "cat")
+    train, test = read_folder(animals)
+    assert np.bincount(train.labels).tolist() == [8, 4, 8]
+    assert np.bincount(test.labels).tolist() == [2, 1, 2]
