@@ -259,7 +259,7 @@ def require_ranks_within(ranks: Sequence[int], most: int) -> None:
     """
     outside = [rank for rank in ranks if not 1 <= rank <= most]
     if outside:
-        raise FederationError(f"ranks must be from 1 to the server's, {most}, got {outside[0]}")
+        raise FederationError(f"ranks must be from 1 to the server's, {most} (--rank), got {outside[0]}")
 
 
 class Adapted(Protocol):

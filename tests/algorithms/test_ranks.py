@@ -171,7 +171,7 @@ def test_the_first_columns_belong_to_the_largest_singular_values():
 
 
 def test_ranks_that_do_not_serve_are_named():
-    with pytest.raises(FederationError, match="ranks must be from 1 to the server's, 2, got 3"):
+    with pytest.raises(FederationError, match=r"ranks must be from 1 to the server's, 2 \(--rank\), got 3"):
         FlexLoRA(LOCAL, Adapter(2), ranks=(1, 3))
     with pytest.raises(FederationError, match="expected a rank for each of 3 clients, got 1"):
         FlexLoRA(LOCAL, Adapter(2), ranks=(1,)).start(Federation(quadratics()), Tree(W=torch.ones(6, 4)))
