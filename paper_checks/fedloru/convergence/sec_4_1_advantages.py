@@ -573,5 +573,5 @@ def claim_noextra(
     return (
         f"{scope}; {len(found.steps)} linear layers, forward and backward, square, tall and wide, batches of 1 to 128, "
         f"such as, for m = n = 64, r = 24 and b = {large.b}, {large.factored:,} operations of a step with the factors "
-        f"beside W, {large.alone:,} with the factors alone and {large.full:,} where W is trained"
+        f"next to W, {large.alone:,} with the factors only and {large.full:,} where W is trained"
     )
