@@ -182,7 +182,7 @@ def _require_equal_terms(split: str, loss: Loss, y: Tensor) -> None:
     """
     if not is_of_classes(loss) or y.is_floating_point() or y.ndim < 2:
         return
-    counts = (y == _ignored_label(loss)).flatten(1).sum(1)
+    counts = torch.eq(y, _ignored_label(loss)).flatten(1).sum(1)
     odd = (counts != counts[0]).nonzero()
     if len(odd):
         sample = int(odd[0, 0])
@@ -306,7 +306,7 @@ def require_given_weights(module: nn.Module, network: Network, start: Tree, data
     with torch.enable_grad(), seeded_draws(0, data.x.device):
         inputs, targets = network.prepare_samples(data, few)
         true = network.loss_of(twin(inputs), targets)
-        true.backward()  # type: ignore[no-untyped-call]
+        true.backward()
     pairs = [(value.detach(), true.detach())]
     for slope, parameter in zip(slopes, own.values(), strict=True):
         zero = torch.zeros_like(parameter)

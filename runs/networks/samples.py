@@ -66,7 +66,7 @@ def _require_every_sample(loader: DataLoader[Any], what: str) -> None:
     if isinstance(loader.dataset, IterableDataset):
         return
     if isinstance(sampler, RandomSampler):
-        right = not sampler.replacement and sampler.num_samples == len(sampler.data_source)  # type: ignore[arg-type]
+        right = not sampler.replacement and sampler.num_samples == len(sampler.data_source)
     else:
         right = type(sampler) is SequentialSampler
     if not right or type(batches) not in (BatchSampler, type(None)):
