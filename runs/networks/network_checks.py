@@ -182,7 +182,10 @@ def _require_equal_terms(split: str, loss: Loss, y: Tensor) -> None:
     """
     if not is_of_classes(loss) or y.is_floating_point() or y.ndim < 2:
         return
-    counts = torch.eq(y, _ignored_label(loss)).flatten(1).sum(1)
+    ignored = _ignored_label(loss)
+    if ignored is None:
+        return
+    counts = torch.eq(y, ignored).flatten(1).sum(1)
     odd = (counts != counts[0]).nonzero()
     if len(odd):
         sample = int(odd[0, 0])
