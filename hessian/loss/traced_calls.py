@@ -9,6 +9,7 @@ pass in Python or C++, an operation of another library, a transform, or a profil
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
@@ -46,17 +47,23 @@ class Trace(Watch):
         super().__init__(weights, constants)
         self.strange = sys.getprofile() is not None
         self.codes = set[CodeType]()
+        self._open = self._collected = False
         self._digest = blake2b(digest_size=16)
         self._labels = {place: label for label, place in enumerate(self.made)}
 
     def __enter__(self) -> Any:
         entered = super().__enter__()
+        self._collected, self._open = gc.isenabled(), True
+        gc.disable()  # finalisers of what others have left would be taken for a part of the call
         self._resume()
         return entered
 
     def __exit__(self, *error: Any) -> None:
+        self._open = False
         self._pause()
         super().__exit__(*error)
+        if self._collected:
+            gc.enable()
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -77,7 +84,7 @@ class Trace(Watch):
             sys.setprofile(None)
 
     def _resume(self) -> None:
-        if not self.strange:
+        if self._open and not self.strange:  # an operation at the end of the record must not leave its profiler
             sys.setprofile(self._note_code)
 
     def _note_code(self, frame: FrameType, event: str, argument: Any) -> None:

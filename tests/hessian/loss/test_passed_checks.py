@@ -1,5 +1,7 @@
 """Remembered checks: once for a structure, again for changed code, operations, shapes, data or options."""
 
+import gc
+
 import pytest
 import torch
 from torch import nn
@@ -47,6 +49,33 @@ def test_other_weights_of_the_same_structure_are_checked_once(full, split):
         assert torch.equal(remembered @ v, plain @ v)
         assert (remembered.loss, remembered.samples, remembered.unused) == (plain.loss, plain.samples, plain.unused)
     assert (len(full), len(passed)) == (1, 1)
+
+
+class Knot:
+    """Garbage that only the collector frees, and whose end runs code."""
+
+    def __init__(self):
+        self.own = self
+
+    def __del__(self):
+        torch.zeros(1).add(1)
+
+
+class Littering(nn.Tanh):
+    def forward(self, x):
+        Knot()
+        return super().forward(x)
+
+
+def test_the_collectors_work_is_no_part_of_a_call(full):
+    passed, before = PassedChecks(), gc.get_threshold()
+    try:
+        for often in (1, before[0], 1):
+            gc.set_threshold(often)
+            Curvature(network(activation=Littering), nn.CrossEntropyLoss(), data(), checks=passed)
+    finally:
+        gc.set_threshold(*before)
+    assert (len(full), len(passed), gc.isenabled()) == (1, 1, True)
 
 
 def test_without_the_memory_every_matrix_is_checked(full):
