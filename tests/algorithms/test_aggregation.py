@@ -265,8 +265,8 @@ def test_a_pruned_client_sends_and_receives_its_new_rank():
 
 
 WRONG = {
-    "ranks of HetLoRA": (lambda: HetLoRA(Descent(), Adapter(2), (3,)), "from 1 to the server's, 2, got 3"),
-    "ranks of RBLA": (lambda: RBLA(Descent(), Adapter(2), (0,)), "from 1 to the server's, 2, got 0"),
+    "ranks of HetLoRA": (lambda: HetLoRA(Descent(), Adapter(2), (3,)), r"from 1 to the server's, 2 \(--rank\), got 3"),
+    "ranks of RBLA": (lambda: RBLA(Descent(), Adapter(2), (0,)), r"from 1 to the server's, 2 \(--rank\), got 0"),
     "decay": (lambda: HetLoRA(Descent(), Adapter(2), decay=0.0), "a decay above 0 and at most 1 .* got 0.0 and 0.01"),
     "penalty": (lambda: HetLoRA(Descent(), Adapter(2), penalty=-1.0), "penalty of at least 0, got 0.99 and -1.0"),
     "weighting": (lambda: HetLoRA(Descent(), Adapter(2), weighting="size"), "weighting must be one of"),
