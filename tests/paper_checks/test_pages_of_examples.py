@@ -148,7 +148,7 @@ def _forget(package):
 def test_the_page_for_authors_is_short_and_says_what_they_asked():
     page = (DOCS / "your-own-paper.md").read_text()
     assert len(page.split()) <= 900
-    for needed in ("`case=`", "`positive`", "`readable=`", "`asks=`", "`pkg/pkg/`", "`--replay-seconds`"):
+    for needed in ("`case=`", "`positive`", "`readable=`", "`asks=`", "`my-paper/my_paper/`", "`--replay-seconds`"):
         assert needed in page
     assert all(f'`"{one}"`' in page for one in STRENGTHS)
     for field in dataclasses.fields(Paper):
