@@ -210,7 +210,7 @@ def test_unknown_ids_are_named_with_near_ones(capsys, command):
         (("figure",), ("name figures, or use --all without names",)),
         (("figure", "?", "--all"), ("name figures, or use --all without names",)),
         (("figure", "rmt/spectrum", "--scale", "huge"), ("invalid choice: 'huge'",)),
-        (("data", "fetch", "imagenet"), ("unknown data set 'imagenet'", "known: mnist, fashion-mnist")),
+        (("data", "fetch", "imagenet"), ("unknown data set 'imagenet'", "known: cifar-10, cifar-100, fashion-mnist")),
         (("check", ""), ("argument ID", "must not be empty")),
         (("check", "--paper", "rolora", "fedlrt/thm-2"), ("no claim among fedlrt/thm-2 is of rolora",)),
         (

@@ -93,5 +93,5 @@ def _known(names: Sequence[str]) -> dict[str, FileSet]:
     known: dict[str, FileSet] = {**datasets.REGISTRY, **texts.TEXTS}
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise datasets.DataError(f"unknown data set {unknown[0]!r}; known: {', '.join(known)}")
+        raise datasets.DataError(f"unknown data set {unknown[0]!r}; known: {', '.join(sorted(known))}")
     return known
