@@ -79,7 +79,7 @@ def test_only_what_was_asked_for_by_name_must_be_there(sets, capsys):
     del REGISTRY["nowhere"]
     assert run(sets, "verify") == 0
     assert capsys.readouterr().out.splitlines()[1].startswith("elsewhere        absent: ")
-    with pytest.raises(DataError, match="unknown data set 'other'; known: here, elsewhere"):
+    with pytest.raises(DataError, match="unknown data set 'other'; known: elsewhere, here"):
         run(sets, "verify", "other")
 
 

@@ -206,5 +206,5 @@ def fetch(name: str, root: str | Path | None = None, runner: Runner = run) -> Pa
 
 def _describe(name: str) -> DataSet:
     if name not in REGISTRY:
-        raise DataError(f"unknown data set {name!r}: choose one of {', '.join(REGISTRY)}")
+        raise DataError(f"unknown data set {name!r}: choose one of {', '.join(sorted(REGISTRY))}")
     return REGISTRY[name]

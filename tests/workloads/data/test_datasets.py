@@ -128,7 +128,7 @@ def test_missing_files_are_named(tiny, contents, tmp_path):
 
 def test_bad_names(tiny, contents, tmp_path):
     put(tmp_path / "data/Tiny/raw", contents)
-    with pytest.raises(DataError, match="unknown data set 'mnits': choose one of mnist, fashion-mnist"):
+    with pytest.raises(DataError, match="unknown data set 'mnits': choose one of cifar-10, cifar-100"):
         load("mnits")
     with pytest.raises(DataError, match="unknown split 'validation'"):
         load("tiny", split="validation")
