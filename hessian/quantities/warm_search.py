@@ -50,7 +50,7 @@ MOST_STEPS = 16
 """Largest number of these steps before the given vectors are multiplied."""
 MOST_MORE = 12
 """Largest number of further rows that are multiplied until the eigenvalues are bounded closely."""
-TURNED = 1.0
+TURNED = 0.25
 """Residual of the first vector, relative to its value times the root of the width, from which it does not serve. The
 bound of the eigenvalue is beyond the value by about the square of the residual over the distance from the rest."""
 NEAR = 0.25
