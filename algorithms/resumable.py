@@ -16,8 +16,9 @@ import torch
 
 from algorithms.descent import Descended, Stepped
 from algorithms.exchange import Acknowledgement, Exchange, FederationError, Reply
+from algorithms.lent import Lent
 from algorithms.partial_sums import Folding, Sum, part_size, sum_of
-from algorithms.sequential import lent_tensors, reply_of
+from algorithms.sequential import reply_of, require_unwritten
 
 DATACLASSES: Mapping[str, type] = {f"{kind.__module__}.{kind.__qualname__}": kind for kind in (Acknowledgement, Reply)}
 """Dataclasses in a `RoundProgress`, by module and name."""
@@ -225,11 +226,12 @@ class Resumable:
 
     def _work(self, exchange: Exchange, done: int) -> Iterator[tuple[int, Reply]]:
         """Yield the replies of the clients after the first `done`."""
-        common = lent_tensors([exchange.sent, exchange.shared])
+        common = Lent([exchange.sent, exchange.shared])
         for number in exchange.cohort[done:]:
             self._next_descent = 0
             yield number, reply_of(exchange, number, common, self)
             self.recorded()
+        require_unwritten(common)
 
     @contextmanager
     def _change(self) -> Iterator[None]:

@@ -6,11 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from torch import Tensor
-
 from algorithms.exchange import Acknowledgement, Exchange, FederationError, Reply, StepRecord
+from algorithms.lent import Lent
 from algorithms.partial_sums import fold
-from algorithms.tree import tensors
 
 
 class Sequential:
@@ -22,9 +20,10 @@ class Sequential:
         Raises:
             FederationError: The work modifies its arguments or its memory in place.
         """
-        common = lent_tensors([exchange.sent, exchange.shared])
+        common = Lent([exchange.sent, exchange.shared])
         for number in exchange.cohort:
             yield reply_of(exchange, number, common)
+        require_unwritten(common)
 
     def sum(self, exchange: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
         """Return the sum of share times upload, added up as replies arrive, and the acknowledgements."""
@@ -34,13 +33,13 @@ class Sequential:
         """Do nothing: all clients are in this process and see the values."""
 
 
-def reply_of(exchange: Exchange, number: int, common: Sequence[Tensor], steps: StepRecord | None = None) -> Reply:
+def reply_of(exchange: Exchange, number: int, common: Lent, steps: StepRecord | None = None) -> Reply:
     """Do the work of one client and return its reply.
 
     Args:
         exchange: The exchange.
         number: Number of the client.
-        common: Tensors that are lent to the whole cohort.
+        common: Values that are lent to the whole cohort.
         steps: Record of the client's local steps, if they are recorded.
 
     Raises:
@@ -52,21 +51,28 @@ def reply_of(exchange: Exchange, number: int, common: Sequence[Tensor], steps: S
     if steps is not None:
         memory = replace(memory, steps=steps)
     own = {name: values[number] for name, values in exchange.each.items()}
-    lent = [*common, *lent_tensors([own, memory.kept, memory.personal])]
-    versions = [leaf._version for leaf in lent]
+    mine = Lent([own, memory.kept, memory.personal])
     try:
         reply = exchange.work(client, memory, **sent)
     except Exception as error:
         error.add_note(f"in the work of client {number}")
         raise
-    if versions != [leaf._version for leaf in lent]:
-        raise FederationError(
-            f"the work of client {number} changed in place a value from the server or one that it keeps, "
-            f"which other clients and checkpoints share; make new tensors (w - step instead of w.sub_(step))"
-        )
+    if common.written_by_torch() or mine.written():
+        raise FederationError(f"the work of client {number} {_WRITES}")
     return reply
 
 
-def lent_tensors(message: Any) -> list[Tensor]:
-    """Return the tensors of a message that have a version counter, by which writes are detected."""
-    return [leaf for leaf in tensors(message) if not leaf.is_inference()]
+_WRITES = (
+    "changed in place a value from the server or one that it keeps, which other clients and checkpoints share; make "
+    "new tensors (w - step instead of w.sub_(step))"
+)
+
+
+def require_unwritten(common: Lent) -> None:
+    """Check after an exchange that no client wrote into what the whole cohort shares.
+
+    Raises:
+        FederationError: One did, in a way that torch does not count, so that the first to do so is unknown.
+    """
+    if common.written():
+        raise FederationError(f"the work of a client {_WRITES}; writes through .data and numpy count as well")

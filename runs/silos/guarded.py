@@ -11,12 +11,10 @@ from torch.utils import _pytree as pytree
 
 from algorithms.descent import statistics_of
 from algorithms.federation import Client, FederationError
-from algorithms.sequential import lent_tensors
+from algorithms.lent import Lent
 from algorithms.tree import tensors
 from runs.networks.dependence import INDEPENDENT, depends_on
 
-_WORD = 8
-"""Bytes of the numbers by which weights are watched."""
 _KINDS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 
 
@@ -56,7 +54,7 @@ class _CheckedClient:
         return found
 
     def _checked_call(self, function: Callable[..., Any], loss_of: Callable[[Any], Any], w: Any, *batch: Any) -> Any:
-        before = _versions(w)
+        before = _lent(w)
         try:
             found = function(w, *batch)
         except (RuntimeError, TypeError, ValueError) as error:
@@ -68,7 +66,7 @@ class _CheckedClient:
             if not isinstance(error, FederationError):
                 _require_fit(function, w, *batch)
             raise
-        _require_unchanged(w, before)
+        _require_unchanged(before)
         value = loss_of(found)
         if not isinstance(value, Tensor) or value.numel() != 1:
             what = f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
@@ -117,9 +115,9 @@ def _require_fit(function: Callable[..., Any], w: Mapping[str, Any], *batch: Any
         return
     (own,) = given
     copies = _cast(w, own)
-    before = _versions(copies)
+    before = _lent(copies)
     if _works(function, copies, *batch):  # where no gradients are needed
-        _require_unchanged(copies, before)
+        _require_unchanged(before)
         return
     for kind in _KINDS:
         if kind != own and _works(function, _cast(w, kind), *batch):
@@ -131,31 +129,18 @@ def _require_fit(function: Callable[..., Any], w: Mapping[str, Any], *batch: Any
             )
 
 
-def _require_unchanged(w: Mapping[str, Any], before: Mapping[str, list[tuple[int, int]]]) -> None:
-    changed = [name for name, versions in _versions(w).items() if versions != before[name]]
+def _lent(w: Mapping[str, Any]) -> dict[str, Lent]:
+    return {name: Lent(entry) for name, entry in w.items()}
+
+
+def _require_unchanged(lent: Mapping[str, Lent]) -> None:
+    changed = [name for name, entry in lent.items() if entry.written()]
     if changed:
         raise FederationError(
             f"the loss changes {ascii(changed[0])[1:-1]} in place, and clients and checkpoints share it: make new "
             "tensors; of running statistics name them in the client's `statistics` and return copies from "
             "loss_and_statistics, or leave them out of start()"
         )
-
-
-def _versions(w: Mapping[str, Any]) -> dict[str, list[tuple[int, int]]]:
-    """Return how often each weight was written into, and the sum of its bits.
-
-    Torch does not count writes through `.data` and numpy.
-    """
-    return {name: [(leaf._version, _sum_of_bits(leaf)) for leaf in lent_tensors(entry)] for name, entry in w.items()}
-
-
-def _sum_of_bits(leaf: Tensor) -> int:
-    """Return the sum of the bits of a tensor in words of 8 bytes, which takes one pass over it."""
-    numbers = leaf.detach().contiguous().flatten().view(torch.uint8)
-    whole = numbers.numel() // _WORD * _WORD
-    words = numbers[:whole]
-    aligned = words if words.storage_offset() % _WORD == 0 else words.clone()
-    return int(aligned.view(torch.int64).sum()) + int(numbers[whole:].sum())
 
 
 def _cast(w: Mapping[str, Any], kind: torch.dtype) -> dict[str, Any]:

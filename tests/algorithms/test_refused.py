@@ -160,13 +160,22 @@ WRITTEN = {
 }
 
 
+WAYS = {
+    "an operation in place": lambda weights: weights.sub_(1.0),
+    "the data": lambda weights: weights.data.sub_(1.0),
+    "numpy": lambda weights: np.subtract(weights.numpy(), 1.0, out=weights.numpy()),
+    "one bit": lambda weights: weights.numpy().view(np.uint64).__ior__(np.eye(*weights.shape, dtype=np.uint64)),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("where", WRITTEN)
-def test_what_others_hold_too_is_not_the_clients_to_write_in(where):
+def test_what_others_hold_too_is_not_the_clients_to_write_in(where, way):
     def keep(client, memory, w):
         return Reply(keep={"kept": w.map(torch.clone)}, personal={"personal": w.map(torch.clone)})
 
     def work(client, memory, w, own):
-        WRITTEN[where](memory, w, own).sub_(1.0)
+        WAYS[way](WRITTEN[where](memory, w, own))
         return Reply(upload=w)
 
     problem = quadratics()
@@ -176,7 +185,8 @@ def test_what_others_hold_too_is_not_the_clients_to_write_in(where):
     fed.set_personal(equipped=w.map(torch.clone))
     fed.gather(keep, to=(0, 1), w=w)
     each = {"own": {number: w.map(torch.clone) for number in (0, 1)}}
-    with pytest.raises(FederationError, match="client 0 changed in place a value from the server or one that it keeps"):
+    named = "" if where in ("sent", "told") and way != "an operation in place" else " 0"
+    with pytest.raises(FederationError, match=f"client{named} changed in place a value from the server or one that it"):
         fed.mean(work, to=(0, 1), each=each, w=w)
 
 
