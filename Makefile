@@ -19,6 +19,9 @@ ROOMS := rmt workloads hessian toymodels algorithms runs figures paper_checks
 SLOW := -m 'not slow'
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
+# Commands and tests start many processes; without stored bytecode, each would compile the project again.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: verify test test-all tests test-deep mutants formal lint docs site bench clean
 
 verify: $(READY)
