@@ -171,6 +171,15 @@ def substitute(
         for where, key, value in changes:
             where[key] = value
         yield
+    except (TypeError, RuntimeError) as error:
+        kinds = {type(weight).__name__: name for name, weight in entries.items() if isinstance(weight, Product)}
+        used = next((name for kind, name in kinds.items() if kind in str(error)), None)
+        if used is None:
+            raise
+        raise FederationError(
+            f"the network uses a factorised weight, such as {used}, where torch takes only tensors, "
+            "as functional_call does: call the layer itself, or leave it out of the layers"
+        ) from error
     finally:
         for where, key, value in reversed(before):
             where[key] = value

@@ -11,6 +11,7 @@ from algorithms.adapter import Adapter
 from algorithms.descent import Descent
 from algorithms.federation import FederationError
 from algorithms.fedlora import FedLoRA
+from algorithms.layers import call, factorable
 from algorithms.products import Product
 from algorithms.rounds import rounds
 from algorithms.weights import Added, Factored
@@ -83,6 +84,28 @@ def test_no_operator_of_a_tensor_is_missing():
 def test_what_would_be_lost_is_refused(change, kind):
     with pytest.raises(FederationError, match="would change a factorised weight in place"):
         change(weights()[kind])
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda layer, x: torch.func.functional_call(layer, dict(layer.named_parameters()), (x,)),
+        lambda layer, x: nn.Parameter(layer.weight),
+    ],
+)
+@pytest.mark.parametrize("kind", [0, 1])
+def test_what_takes_only_tensors_is_named(use, kind):
+    class Outer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = nn.Linear(6, 4, bias=False)
+
+        def forward(self, x):
+            return use(self.inner, x)
+
+    network = factorable(Outer(), "inner.weight")
+    with pytest.raises(FederationError, match=r"a factorised weight, such as inner\.weight, .*call the layer itself"):
+        call(network, {"inner.weight": weights()[kind]}, torch.ones(2, 6).double())
 
 
 class Scaled(nn.Module):
