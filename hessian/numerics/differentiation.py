@@ -16,6 +16,8 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map_only
 
+from workloads.exact_convolutions import exact_convolutions
+
 UNREAL = 1e30
 """Numbers from here on stand for minus infinity, as in the masks of attention."""
 WHOLE = 2.0**16
@@ -44,35 +46,6 @@ def exact_evaluation() -> Iterator[None]:
             yield
     finally:
         torch.backends.mha.set_fastpath_enabled(fast)
-
-
-@contextmanager
-def exact_convolutions() -> Iterator[None]:
-    """Run convolutions of cuDNN in float32 instead of TF32, the default, which has three digits."""
-    if not torch.cuda.is_initialized():
-        yield
-        return
-    cudnn: Any = torch.backends.cudnn
-    if not hasattr(cudnn, "conv"):
-        before = cudnn.allow_tf32
-        cudnn.allow_tf32 = False
-        try:
-            yield
-        finally:
-            cudnn.allow_tf32 = before
-        return
-    # Since torch 2.9 each operator has its own setting. The older, common one, which `cudnn.flags` reads in models that
-    # use it, cannot be read where operators differ from it or from each other: all of them are set.
-    each = [(of, of.fp32_precision) for of in (cudnn.conv, cudnn.rnn)]
-    cudnn.allow_tf32 = False
-    try:
-        for of, _ in each:
-            of.fp32_precision = "ieee"
-        yield
-    finally:
-        cudnn.allow_tf32 = any(precision == "tf32" for _, precision in each)
-        for of, precision in each:
-            of.fp32_precision = precision
 
 
 @contextmanager
