@@ -111,10 +111,22 @@ def test_the_first_screen_of_a_card_says_what_is_wrong_and_what_to_use(capsys):
     labels = [line.split()[0] for line in screen if line[:1].strip(" =")]
     assert labels[:7] == ["fedloru-v2/thm-4.2", "where", "verdict", "because", "instead", "finding", "advice"]
     said = " ".join(" ".join(screen).split())
-    for part in ("corrected (proof)", "Algorithm 1 keeps its factors", "(2E − 1)G²Qη", "fedloru-v2/thm-4.2-rate (holds,"):
+    for part in (
+        "corrected (proof)",
+        "Algorithm 1 keeps its factors",
+        "(2E − 1)G²Qη",
+        "fedloru-v2/thm-4.2-rate (holds,",
+    ):
         assert part in said
     status, out, _ = run(capsys, "show", "fedloru-v2/thm-4.2-rate")
     assert "see also     fedloru-v2/thm-4.2 (corrected, inconsistent): Theorem 4.2, eq. (9)" in out
+
+
+def test_show_prints_an_entry_for_bibtex_and_checks_nothing(capsys):
+    status, out, err = run(capsys, "show", "fedlrt/thm-2", "Lemma 1 of FeDLRT", "--bibtex")
+    assert status == 0
+    assert "measuring" not in err
+    assert out.count("@software{rankproof-fedlrt-") == 2
 
 
 def test_show_prints_a_card(capsys):
