@@ -430,7 +430,10 @@ def _show(options: argparse.Namespace) -> int:
     from paper_checks.engine.last_results import LastResults, last_results
 
     if options.bibtex:
-        return _cite(ledger_of(options, options.ids), options.ids)
+        from paper_checks.pages.citation import print_entries
+
+        print_entries(ledger_of(options, options.ids), options.ids)
+        return AS_EXPECTED
     last = LastResults() if options.again else last_results()
     own = bool(options.papers) or bool(entry_points(group=GROUP))
     ledger = None if last.tells(options.ids, own) else ledger_of(options, options.ids)
@@ -452,21 +455,6 @@ def _show(options: argparse.Namespace) -> int:
     told = [_list_of(asked, found, homes[found[0].id].option if found[0].id in homes else "") for asked, found in lists]
     print_text("\n\n".join([*filter(None, cards.values()), *told]), CARDS)
     return AS_EXPECTED if as_expected else DIFFERENT
-
-
-def _cite(ledger: Ledger, ids: Sequence[str]) -> int:
-    """Print a BibTeX entry for each claim."""
-    from figures.provenance import package_versions
-    from paper_checks.pages.citation import bibtex_of
-    from paper_checks.pages.manifest import commit_of_code
-
-    claims = ledger.select(ids)
-    commit, date, changed = commit_of_code()
-    if changed:
-        print("rankproof: the code differs from its commit; commit your changes before you cite it", file=sys.stderr)
-    version = package_versions(("rankproof",))["rankproof"] or "unknown"
-    print("\n\n".join(bibtex_of(claim, ledger.home[claim.id], version, commit, date) for claim in claims))
-    return AS_EXPECTED
 
 
 def _measure_missing(

@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Sequence
 
+from figures.provenance import package_versions
 from paper_checks.claim import Claim
+from paper_checks.ledger import Ledger
 from paper_checks.pages.card import describe_grade, describe_verdict
+from paper_checks.pages.manifest import commit_of_code
 from paper_checks.pages.report_cards import entries
 from paper_checks.paper import Paper
 
 _FORMULA = re.compile(r"(\$[^$]*\$)")
 _SPECIAL = re.compile(r"[&%#_]")
+
+
+def print_entries(ledger: Ledger, ids: Sequence[str]) -> None:
+    """Print an entry for each claim that is named."""
+    claims = ledger.select(ids)
+    commit, date, changed = commit_of_code()
+    if changed:
+        print("rankproof: the code differs from its commit; commit your changes before you cite it", file=sys.stderr)
+    version = package_versions(("rankproof",))["rankproof"] or "unknown"
+    print("\n\n".join(bibtex_of(claim, ledger.home[claim.id], version, commit, date) for claim in claims))
 
 
 def bibtex_of(claim: Claim, paper: Paper, version: str, commit: str | None, date: str | None) -> str:
