@@ -23,7 +23,7 @@ from paper_checks.engine.selection import (
     chosen_claims,
     ledger_of,
 )
-from paper_checks.pages.colours import CARDS, FINDINGS, print_claims
+from paper_checks.pages.colours import CARDS, FINDINGS, list_of, print_claims
 from workloads.arguments import add_command, at_least, read_name
 from workloads.files import is_standard_output, require_target, require_writable
 from workloads.processes.child_processes import worker_environment
@@ -452,7 +452,7 @@ def _show(options: argparse.Namespace) -> int:
     cards = {id: last.card(id, options.budget, options.seed, encoding) for id in ids}
     as_expected = _measure_missing(cards, ledger, options, encoding)
     homes = {} if ledger is None else ledger.home
-    told = [_list_of(asked, found, homes[found[0].id].option if found[0].id in homes else "") for asked, found in lists]
+    told = [list_of(asked, found, homes[found[0].id].option if found[0].id in homes else "") for asked, found in lists]
     print_text("\n\n".join([*filter(None, cards.values()), *told]), CARDS)
     return AS_EXPECTED if as_expected else DIFFERENT
 
@@ -478,15 +478,6 @@ def _measure_missing(
 def _encoding() -> str:
     """Return the encoding of standard output by its usual name; a terminal may call it UTF-8."""
     return codecs.lookup(sys.stdout.encoding or "utf-8").name
-
-
-def _list_of(asked: str, found: Sequence[Any], option: str) -> str:
-    """Return a line for each of many claims that a name may mean."""
-    width = max(len(one.id) for one in found)
-    lines = [f"{one.id:{width}}  {one.expect:22}  {one.where}" for one in found]
-    return "\n".join(
-        [*lines, f"{len(found)} claims match {asked!r}; `rankproof show {option}{found[0].id}` shows one of them"]
-    )
 
 
 def _replay(options: argparse.Namespace) -> int:
