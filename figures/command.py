@@ -118,6 +118,8 @@ def _figure(options: argparse.Namespace) -> int:
     place = place_of(options, FigureError)
     if options.dry_run:
         return _plan(chosen, options, slots_of(place, FigureError))
+    larger = "; --scale laptop or paper is larger" if options.scale == "quick" else ""
+    print(f"scale {options.scale}{larger}", file=sys.stderr)
     with ExitStack() as stack:
         pool = None if place is None else stack.enter_context(RayPool(place, FigureError))
         return _draw(chosen, options, pool)
@@ -303,7 +305,7 @@ def _spectrum(options: argparse.Namespace) -> int:
     from hessian.operators.data_parallel import Workers
     from hessian.quantities.names import read_quantities
     from hessian.spectrum import SpectrumSettings
-    from workloads.files import require_writable
+    from workloads.files import writable
 
     settings = SpectrumSettings(
         options.width,
@@ -337,23 +339,23 @@ def _spectrum(options: argparse.Namespace) -> int:
         options.ray,
     )
     out = Path(options.out)
-    require_writable(out)
-    if options.quantities is not None:
-        return _quantities(request, out)
-    require_room(request, out, None if options.checkpoints is None else Path(options.checkpoints))
-    if not of_run or options.trust:  # the folder of a run may hold anything
-        _import_from_here()
-    if options.checkpoints is not None:
-        return _checkpoints(
-            request, Path(options.checkpoints), (options.clients or 0) if of_run else None, out, options.trust
-        )
-    steps = SPECTRUM_STEPS + (request.blocks is not None)
-    with report_progress("spectrum", steps) as bar:
-        measured = measure_network(request, bar.step, bar.expect)
-    paths = write_spectrum(measured, out)
-    print("\n".join(map(printable, summary(measured).splitlines())))
-    print(printable(", ".join(str(path) for path in paths.values())))
-    return 0
+    with writable(out):
+        if options.quantities is not None:
+            return _quantities(request, out)
+        require_room(request, out, None if options.checkpoints is None else Path(options.checkpoints))
+        if not of_run or options.trust:  # the folder of a run may hold anything
+            _import_from_here()
+        if options.checkpoints is not None:
+            return _checkpoints(
+                request, Path(options.checkpoints), (options.clients or 0) if of_run else None, out, options.trust
+            )
+        steps = SPECTRUM_STEPS + (request.blocks is not None)
+        with report_progress("spectrum", steps) as bar:
+            measured = measure_network(request, bar.step, bar.expect)
+        paths = write_spectrum(measured, out)
+        print("\n".join(map(printable, summary(measured).splitlines())))
+        print(printable(", ".join(str(path) for path in paths.values())))
+        return 0
 
 
 def _import_from_here() -> None:

@@ -289,7 +289,7 @@ def _caption_with_origin(
     names = ", ".join(f"{data['title']} (genuine, checksums verified)" for data in entry["identity"]["data"])
     origin = f"Data: {names}. " if names else ""
     origin += f"{entry['note']}. " if entry["note"] else ""
-    changed = ", which have changed since" if stale else ""
+    changed = ", which have changed since; --recompute computes them again" if stale else ""
     kept = f" Stored numbers, of the sources {entry['identity']['sources_sha256'][:12]}{changed}." if stored else ""
     from figures.experiments.disclosures import borrowed_rates, failed_runs, rates_at_an_end
 

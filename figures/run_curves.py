@@ -67,7 +67,8 @@ def _rows(group: Group, metric: str) -> list[dict[str, object]]:
 def draw_curves(table: DataFrame, metric: str) -> Picture:
     """Draw two panels of the same curves: against rounds, and against bytes sent.
 
-    An axis is logarithmic where its values, or the totals of bytes, are positive and span more than a factor of 10.
+    An axis is logarithmic where its values, or the totals of bytes, are positive and span more than a factor of 10. An
+    axis of accuracies is linear.
     """
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
@@ -89,7 +90,7 @@ def draw_curves(table: DataFrame, metric: str) -> Picture:
     if _spans_decades(groups.bytes.max()):
         axes[1].set_xscale("log")
     axes[0].set_ylabel(_plain(metric))
-    if _spans_decades([*table.least, *table.most]):
+    if not metric.endswith("accuracy") and _spans_decades([*table.least, *table.most]):
         axes[0].set_yscale("log")
     set_headline(picture, _plain(_title(metric, bool((table.seeds > 1).any()))))
     picture.legend(axes[0].get_lines(), labels, loc="outside lower left")
@@ -132,13 +133,14 @@ def _spans_decades(values: Iterable[float]) -> bool:
     return bool(finite) and min(finite) > 0 and max(finite) / min(finite) > 10
 
 
-def write_curves(runs: Sequence[FoundRun], asked: str | None, out: Path) -> list[Path]:
+def write_curves(runs: Sequence[FoundRun], asked: str | None, out: Path, of: str = "runs") -> list[Path]:
     """Draw the curves of a metric as PNG and PDF, and write their numbers as CSV.
 
     Args:
         runs: The runs.
         asked: The metric; default: accuracy, else the loss.
         out: Folder of the files; made if need be.
+        of: What the runs are called, for the names of the files.
 
     Raises:
         RunError: A run lacks the metric, or is there twice.
@@ -147,7 +149,7 @@ def write_curves(runs: Sequence[FoundRun], asked: str | None, out: Path) -> list
     metric = metric_of(runs, asked)
     require_writable(out)
     table = curves(runs, metric)
-    name = re.sub(r"[^\w.-]+", "-", f"runs-{metric}")
+    name = re.sub(r"[^\w.-]+", "-", f"{of}-{metric}")
     contents = {
         **render(lambda: draw_curves(table, metric), ("png", "pdf")),
         "csv": table.to_csv(index=False, na_rep="nan", lineterminator="\n").encode(),

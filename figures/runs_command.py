@@ -57,7 +57,7 @@ def declare(commands: Any) -> None:
         actions,
         "plot",
         _plot,
-        "plot curves with bands over the seeds, as PNG, PDF and CSV",
+        "plot curves with bands over the seeds, as PNG, PDF and CSV named after FOLDER and the metric",
         "rankproof runs plot results/runs --metric loss --out pictures",
     )
     export = add_command(
@@ -140,7 +140,10 @@ def _compare(options: argparse.Namespace) -> int:
 def _plot(options: argparse.Namespace) -> int:
     from figures.run_curves import write_curves
 
-    paths = write_curves(_unedited_runs(options.folder), options.metric, Path(options.out))
+    runs = _unedited_runs(options.folder)
+    name = Path(options.folder).resolve().name or "runs"
+    paths = write_curves(runs, options.metric, Path(options.out), name)
+    _show(_of_different_problems(runs))
     print(", ".join(printable(str(path)) for path in paths))
     return 0
 
@@ -172,6 +175,17 @@ def _show(parts: Sequence[Part]) -> None:
         else:
             rows = [{name: shorten(printable(cell), CELL) for name, cell in row.items()} for row in part]
             print_table(rows, [shorten(line, LINE) for line in align_rows(part)])
+
+
+def _of_different_problems(runs: Sequence[FoundRun]) -> list[Part]:
+    """Return a line if runs train on different problems, whose metrics cannot be compared."""
+    problems = sorted({run.problem for run in runs})
+    if len(problems) < 2:
+        return []
+    return [
+        f"these runs train on different problems ({', '.join(problems)}), so their metrics do not compare methods; "
+        "name a folder with the runs of one problem"
+    ]
 
 
 def list_runs(runs: Sequence[FoundRun]) -> list[dict[str, str]]:
@@ -301,7 +315,7 @@ def compare_runs(runs: Sequence[FoundRun], asked: str | None, after: int | None,
             for row, count in zip(summaries, trained, strict=True)
         ]
         notes = ["equal rounds are not equal local steps here, because a method trains several times in a round"]
-    parts: list[Part] = [heading, summaries, *notes]
+    parts: list[Part] = [*_of_different_problems(runs), heading, summaries, *notes]
     rows = [
         {
             f"{metric} minus {chosen.label}": one.label,

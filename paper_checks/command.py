@@ -23,7 +23,7 @@ from paper_checks.engine.selection import (
     chosen_claims,
     ledger_of,
 )
-from paper_checks.pages.colours import CARDS, FINDINGS, print_claims
+from paper_checks.pages.colours import CARDS, FINDINGS, list_of, print_claims
 from workloads.arguments import add_command, at_least, read_name
 from workloads.files import is_standard_output, require_target, require_writable
 from workloads.processes.child_processes import worker_environment
@@ -125,6 +125,7 @@ def declare(commands: Any) -> None:
     show.add_argument(
         "--again", action="store_true", help="measure again instead of showing the last results of this code"
     )
+    show.add_argument("--bibtex", action="store_true", help="print a BibTeX entry for each claim, and check nothing")
     add_papers(show)
     _add_budget(show)
     add_replay_seconds(show)
@@ -428,6 +429,11 @@ def _findings(options: argparse.Namespace) -> int:
 def _show(options: argparse.Namespace) -> int:
     from paper_checks.engine.last_results import LastResults, last_results
 
+    if options.bibtex:
+        from paper_checks.pages.citation import print_entries
+
+        print_entries(ledger_of(options, options.ids), options.ids)
+        return AS_EXPECTED
     last = LastResults() if options.again else last_results()
     own = bool(options.papers) or bool(entry_points(group=GROUP))
     ledger = None if last.tells(options.ids, own) else ledger_of(options, options.ids)
@@ -446,7 +452,7 @@ def _show(options: argparse.Namespace) -> int:
     cards = {id: last.card(id, options.budget, options.seed, encoding) for id in ids}
     as_expected = _measure_missing(cards, ledger, options, encoding)
     homes = {} if ledger is None else ledger.home
-    told = [_list_of(asked, found, homes[found[0].id].option if found[0].id in homes else "") for asked, found in lists]
+    told = [list_of(asked, found, homes[found[0].id].option if found[0].id in homes else "") for asked, found in lists]
     print_text("\n\n".join([*filter(None, cards.values()), *told]), CARDS)
     return AS_EXPECTED if as_expected else DIFFERENT
 
@@ -474,15 +480,6 @@ def _encoding() -> str:
     return codecs.lookup(sys.stdout.encoding or "utf-8").name
 
 
-def _list_of(asked: str, found: Sequence[Any], option: str) -> str:
-    """Return a line for each of many claims that a name may mean."""
-    width = max(len(one.id) for one in found)
-    lines = [f"{one.id:{width}}  {one.expect:22}  {one.where}" for one in found]
-    return "\n".join(
-        [*lines, f"{len(found)} claims match {asked!r}; `rankproof show {option}{found[0].id}` shows one of them"]
-    )
-
-
 def _replay(options: argparse.Namespace) -> int:
     from paper_checks.ledger import LedgerError
     from paper_checks.pages.card import stored_lines
@@ -491,7 +488,7 @@ def _replay(options: argparse.Namespace) -> int:
     from paper_checks.replaying.places import replay_places
     from paper_checks.replaying.script import script_of
 
-    filtered = options.all or options.paper or options.verdict
+    filtered = options.all or options.paper or options.verdict or options.print
     if (options.ids and options.all) or not (options.ids or filtered):
         raise LedgerError("name claims or a paper, or use --all without names; `rankproof claims` lists all ids")
     ledger = ledger_of(options, () if filtered else [id.partition("@")[0] for id in options.ids])

@@ -41,6 +41,8 @@ from workloads.written import FolderRecord, write_own
 
 PARTS: Mapping[Importance, str] = {"result": "Results", "step": "Steps, section by section", "detail": "Details"}
 """The parts of a page, in their order."""
+MOST_IN_SHORT = 3
+"""Number of findings in the first lines of a page."""
 _FOLD = re.compile(r"</details>|<details(?: open)?><summary>[^<]*</summary>")
 """Tags that the pages have on purpose, each in a line of its own."""
 _SHOWN = re.compile(r"(`[^`\n]+`)")
@@ -71,20 +73,13 @@ def findings_page(paper: Paper, page: Page, folder: Path, replay_seconds: float 
         f"{describe_kinds([claim.kind for claim in some])}: {_tally(some)}" for some in (stated, others) if some
     )
     tally += "" if not stubs else f"{'; ' if tally else ''}{len(stubs)} not checked yet"
-    option = _option(paper)
-    run_here = " Run these commands in the folder of the package." if option else ""
     lines = [
         f"# {page.title}",
         "",
-        f"{page.about} {tally}.",
+        *_in_short(paper, page, claims),
+        f"{tally}. [How to read this page](#how-to-read-this-page) defines these words.",
         "",
-        f"`{f'{paper.rewritten} {option}'.rstrip()}` writes this page from the ledger of claims. "
-        "A verdict is about a statement as its author means it; a second word says how the printed form differs. For "
-        "assumptions, definitions, settings and algorithms, *holds* means, in this order, that they can be met, are "
-        "well posed, are complete, or run. "
-        f"{_definitions()} A witness satisfies every assumption and is evaluated a second time by separate code when "
-        f"this page is written; `rankproof replay {option}ID` repeats that, `rankproof check {option}ID` repeats the "
-        f"whole check, and `rankproof show {option}ID` prints scope, mutants and sensitivity.{run_here}",
+        page.about,
         "",
         "## Findings",
         "",
@@ -116,6 +111,7 @@ def findings_page(paper: Paper, page: Page, folder: Path, replay_seconds: float 
     lines += _list_stubs(stubs)
     for listing in page.listings:
         lines += ["", f"## {listing.title}", "", *listing.lines()]
+    lines += ["", "## How to read this page", "", *_how_to_read(paper)]
     return "\n".join(map(_without_html, lines)) + "\n"
 
 
@@ -194,9 +190,34 @@ def _section(
         yield "</details>"
 
 
-def _definitions() -> str:
-    """Return what the verdicts other than *holds* mean, a sentence each."""
-    return " ".join(f"A statement that is *{verdict}* {VERDICT_MEANS[verdict]}" for verdict in COUNTED[1:4])
+def _in_short(paper: Paper, page: Page, claims: Sequence[Claim]) -> Iterator[str]:
+    """Yield the findings of a page that change most, and the first thing that holds; nothing if it has neither."""
+    here = {claim.id for claim in claims}
+    found = [one for one in paper.findings if here & set(one.entries)][:MOST_IN_SHORT]
+    if not (found or page.headlines):
+        return
+    yield from ("In short:", "")
+    yield from (f"- {mathematics(end_sentence(one.headline))} *This {one.changes}.*" for one in found)
+    yield from (f"- {mathematics(one.says)} *This holds.*" for one in page.headlines[:1])
+    yield ""
+
+
+def _how_to_read(paper: Paper) -> Iterator[str]:
+    """Yield the meaning of the verdicts, and the commands that repeat what a page says."""
+    option = _option(paper)
+    yield "A verdict is about a statement as its author means it. A second word says how the printed form differs."
+    yield ""
+    yield from (f"- A statement that is *{verdict}* {VERDICT_MEANS[verdict]}" for verdict in COUNTED[1:4])
+    yield (
+        "- For assumptions, definitions, settings and algorithms, *holds* means, in this order, that they can be met, "
+        "are well posed, are complete, or run."
+    )
+    yield from ("", "A witness satisfies every assumption. Separate code evaluates it again to write this page.", "")
+    yield f"- `rankproof replay {option}ID` repeats that evaluation."
+    yield f"- `rankproof check {option}ID` repeats the whole check."
+    yield f"- `rankproof show {option}ID` prints scope, mutants and sensitivity."
+    run_here = " Run these commands in the folder of the package." if option else ""
+    yield from ("", f"`{f'{paper.rewritten} {option}'.rstrip()}` writes this page from the ledger of claims.{run_here}")
 
 
 def _tally(claims: Sequence[Claim]) -> str:

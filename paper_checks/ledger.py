@@ -8,7 +8,7 @@ from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from math import log
 
-from paper_checks.claim import IMPORTANCES, Claim, Verdict
+from paper_checks.claim import IMPORTANCES, Claim, Print, Verdict
 from paper_checks.fedloru.paper import PAPER as FEDLORU
 from paper_checks.fedlrt.paper import PAPER as FEDLRT
 from paper_checks.names import NEAREST, Names, is_id
@@ -95,7 +95,11 @@ class Ledger:
         return cls(tuple(paper for paper, part in parts.items() if part), claims, home, whole=False)
 
     def select(
-        self, ids: Iterable[str] = (), paper: str | Sequence[str] = "", verdict: Verdict | None = None
+        self,
+        ids: Iterable[str] = (),
+        paper: str | Sequence[str] = "",
+        verdict: Verdict | None = None,
+        print: Print | None = None,
     ) -> tuple[Claim, ...]:
         """Return the claims that are named, in the order of the papers.
 
@@ -104,6 +108,7 @@ class Ledger:
             paper: keeps claims of the paper or version with this name, else of those that begin so or are called so;
                 several names keep the claims of each, and none those of all.
             verdict: keeps claims with this verdict on record.
+            print: keeps claims whose printed form differs in this way from what is meant.
 
         Raises:
             LedgerError: an id or paper that matches nothing, with the nearest known ones; or nothing is left.
@@ -120,10 +125,14 @@ class Ledger:
         chosen = tuple(
             claim
             for claim in self.claims
-            if claim.paper in papers and (not asked or claim.id in wanted) and verdict in (None, claim.expect)
+            if claim.paper in papers
+            and (not asked or claim.id in wanted)
+            and verdict in (None, claim.expect)
+            and print in (None, claim.print)
         )
         if not chosen:
-            parts = [f"of {' or '.join(named)}"] * bool(named) + [f"on record as {verdict}"] * bool(verdict)
+            record = ", ".join(filter(None, (verdict, print)))
+            parts = [f"of {' or '.join(named)}"] * bool(named) + [f"on record as {record}"] * bool(record)
             among = f" among {', '.join(asked)}" if asked else ""
             raise LedgerError(f"no claim{among} is {' and '.join(parts)}; `rankproof claims` lists all of them")
         return chosen

@@ -42,6 +42,7 @@ class Result:
         replays: the place of the evaluation that replays each stored file, ``file:line``; None where none is written.
         formal: theorems about the claim that a proof assistant's kernel checked, or has to check again.
         option: the option by which a command finds its paper, where it needs one.
+        related: the other parts of the same result, whose ids extend its id or are extended by it.
     """
 
     claim: Claim
@@ -56,6 +57,7 @@ class Result:
     finding: Finding | None = None
     formal: tuple[FormalTheorem, ...] = ()
     option: str = ""
+    related: tuple[Claim, ...] = ()
 
     @property
     def is_stub(self) -> bool:

@@ -189,7 +189,14 @@ def _results(
             home.finding_of(claim.id),
             formal.get(claim.id, ()),
             home.option,
+            _related(claim, ledger.claims),
         )
+
+
+def _related(claim: Claim, claims: Iterable[Claim]) -> tuple[Claim, ...]:
+    """Return the other parts of a result in its module: ``thm-4.2-rate`` is a part of ``thm-4.2``."""
+    of_module = (one for one in claims if one.module == claim.module)
+    return tuple(one for one in of_module if one.id.startswith(f"{claim.id}-") or claim.id.startswith(f"{one.id}-"))
 
 
 def _answers(

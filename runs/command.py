@@ -12,7 +12,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runs.format import printable
+from runs.format import format_bytes, printable
 from runs.settings import Conduct, RunError
 from workloads.arguments import Parser, suggestion, unknown_flags
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 RESULTS = "results/runs"
 PROBLEM = "quadratics"
+MANY_WEIGHTS = 1_000_000
+"""Size from which on a dry run names smaller networks than the default one."""
 _FLAGS = ("--help", "-h", "--list", "--force", "--tensorboard", "--trust", "--dry-run")
 _RESUMED = "a resumed run keeps its algorithm, settings and folder; only {} may be named"
 
@@ -58,7 +60,11 @@ def add_arguments(parser: Parser) -> None:
         help="values of options: a TOML file, or the settings.json of another run; options on the command line take "
         "precedence",
     )
-    add("--dry-run", action="store_true", help="print the run as a TOML file for --config, and train nothing")
+    add(
+        "--dry-run",
+        action="store_true",
+        help="read the data, print the run as a TOML file for --config with its size and bytes, and train nothing",
+    )
     add(
         "--tracker",
         metavar="MODULE:FUNCTION",
@@ -114,10 +120,33 @@ def train(options: argparse.Namespace) -> int:
 
 
 def _dry_run(plan: Plan, folder: Path) -> str:
-    """Return a configuration that gives a plan again, with the folder of the run in a comment."""
+    """Return a configuration that gives a plan again, below comments on the run's folder and size."""
+    from runs.catalogue import PER_CLIENT
     from runs.config import to_toml
+    from runs.cost import forecast
 
-    return f"# rankproof train --config FILE trains this run in {printable(str(folder))}\n{to_toml(plan)}"
+    kept = Conduct(rounds=plan.conduct.rounds, device=plan.conduct.device, root=plan.conduct.root)
+    found = forecast(replace(plan, conduct=kept))  # here, not on a cluster
+    ranks_change = any(name in plan.settings for name in ("truncation", *PER_CLIENT))
+    lines = [
+        f"rankproof train --config FILE trains this run in {printable(str(folder))}",
+        f"data: {'' if found.samples is None else f'{found.samples:,} training samples of '}{found.clients:,} clients",
+        f"model: {_model_in_words(plan, found.weights)}",
+        f"bytes in {plan.conduct.rounds:,} rounds: {format_bytes(found.down)} down to all clients, "
+        f"{format_bytes(found.up)} up{', if ranks stay as at the start' if ranks_change else ''}",
+    ]
+    return "".join(f"# {line}\n" for line in lines) + to_toml(plan)
+
+
+def _model_in_words(plan: Plan, weights: int) -> str:
+    """Return the name and the size of a model; a large default network has a remedy."""
+    from runs.networks.image_federation import ImageFederation
+
+    name = plan.settings.get("model")
+    told = f"{printable(str(name))}, {weights:,} weights" if name else f"{weights:,} weights"
+    if name == ImageFederation.model and weights > MANY_WEIGHTS:
+        told += " (the default network is large; --model convnet, --model perceptron or --width N is smaller)"
+    return told
 
 
 def _tracker(name: str) -> OnRound:

@@ -1,5 +1,7 @@
 """Cost of a run before it starts: floating-point operations and bytes, measured on one small batch of one client.
 
+`forecast` counts the bytes alone, of any run.
+
 Operations of matrix products and convolutions are counted as PyTorch counts them, two for a multiplication with an
 addition, forward and backward. Evaluations, decompositions and elementwise operations are left out. Texts are taken to
 be as long as the longest of a batch is in the mean. A round may cost more after every accumulation, because clients
@@ -10,8 +12,9 @@ send may differ, as it does where ranks change or clients have their own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -20,13 +23,14 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from algorithms.descent import Descent
 from algorithms.federation import Federation
+from algorithms.ledger import Entry
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from rmt.results import Result
 from runs.catalogue import PER_CLIENT
 from runs.experiments import one_thread
 from runs.network_problem import NetworkProblem
-from runs.plan import Plan, parts_of
+from runs.plan import Parts, Plan, parts_of
 
 BATCH = 4
 """Samples of the batch on which operations are counted."""
@@ -49,6 +53,41 @@ class Cost(Result):
     bytes: float
 
 
+@dataclass(frozen=True)
+class Forecast(Result):
+    """Size of a run before it starts.
+
+    Attributes:
+        clients: Number of clients.
+        samples: Training samples of all clients; None for a toy problem.
+        weights: Numbers in the weights of the model, trained or not.
+        down: Bytes to all clients in all rounds.
+        up: Bytes to the server.
+    """
+
+    clients: int
+    samples: int | None
+    weights: int
+    down: float
+    up: float
+
+
+def forecast(plan: Plan) -> Forecast:
+    """Return the size of a run; the bytes are exact unless ranks change or clients have ranks of their own.
+
+    Raises:
+        RunError, DataError: The settings are not valid, or the data are missing.
+        FederationError: A round fails.
+    """
+    with one_thread():
+        small = _SmallRounds.of(plan)
+        down, up = map(float, small.sent(small.run()))
+        problem = small.parts.problem
+        samples = int(sum(problem.clients.sizes)) if isinstance(problem, NetworkProblem) else None
+        weights = sum(prod(weight.shape) for weight in problem.start.values())
+        return Forecast(len(problem.clients), samples, weights, down, up)
+
+
 def cost_of(plan: Plan) -> Cost:
     """Return the cost of a run that trains a network: of its local steps, and of the rest of its rounds.
 
@@ -63,44 +102,80 @@ def cost_of(plan: Plan) -> Cost:
 
 
 def _count(plan: Plan) -> Cost:
-    given = plan.settings
-    parts = parts_of(plan)
-    width = parts.problem.width_of(given["batch"]) if isinstance(parts.problem, NetworkProblem) else None
-    sizes = Federation(parts.problem.clients, seed=0).shares
-    each = float(sizes.mean())
-    few = FEW if given["partition"] == "even" and each >= 2 * FEW else None
-
-    def run(samples: int | None = few, after: int = 0, cohort: int = 1, **changes: int) -> _Round:
-        return _one_round(plan, {**ONE_STEP, **changes}, samples, width, after, cohort)
+    small = _SmallRounds.of(plan)
+    given, few, run = plan.settings, small.few, small.run
+    each = float(small.sizes.mean())
 
     def operations_of_a_client(one: float, after: int = 0) -> float:
         """Return the operations of one client's round after so many others, from those with one step on few samples."""
         beside, all_steps = one, 0.0
         for name, kind in (("steps", "local"), ("personal_steps", "personal")):
-            local = getattr(parts.algorithm, kind, None)
+            local = getattr(small.parts.algorithm, kind, None)
             if not isinstance(local, Descent):
                 continue
             step = run(after=after, **{name: 2}).operations - one
             beside -= step
-            all_steps += step / BATCH * _mean_samples(local, sizes)
+            all_steps += step / BATCH * _mean_samples(local, small.sizes)
         if few is not None:
             beside += (run(2 * few, after).operations - one) / few * (each - few)
         return beside + all_steps
 
-    rounds, cohort, one = plan.conduct.rounds, given["cohort"] or len(sizes), run()
+    rounds, one = plan.conduct.rounds, run()
     first = operations_of_a_client(one.operations)
-    # What a client may lack after rounds without it is sent from the second round on; changes of ranks are unknown.
-    later = one if "truncation" in given else run(after=1, tau=3)  # neither of the two rounds accumulates
     operations = rounds * first
-    sent = one.before + one.of_a_cohort(cohort) + (rounds - 1) * later.of_a_cohort(cohort)
     if "tau" in given and rounds >= given["tau"]:
-        sent += rounds // given["tau"] * (run(tau=1).of_a_cohort(cohort) - one.of_a_cohort(cohort))
         accumulated = sum(done // given["tau"] for done in range(rounds))  # before each round, over all rounds
         after = ONE_STEP["tau"]  # rounds until one accumulation
         operations += accumulated * (operations_of_a_client(run(after=after).operations, after) - first)
-    if cohort > 1:  # what is sent to all may have a part for each client of the cohort, as stacked factors do
-        sent += rounds * (cohort - 1) * (run(cohort=2).broadcast - one.broadcast)
-    return Cost(cohort * operations, sent)
+    return Cost(small.cohort * operations, float(small.sent(one).sum()))
+
+
+@dataclass(frozen=True, eq=False)
+class _SmallRounds:
+    """Rounds of a plan on small batches.
+
+    Attributes:
+        plan: The run.
+        parts: Its algorithm and problem.
+        sizes: Samples of each client.
+        few: Samples of a client, where clients have equally many; else None, which leaves all of them.
+    """
+
+    plan: Plan
+    parts: Parts
+    sizes: NDArray[np.float64]
+    few: int | None
+
+    @classmethod
+    def of(cls, plan: Plan) -> _SmallRounds:
+        parts = parts_of(plan)
+        sizes = Federation(parts.problem.clients, seed=0).shares
+        even = plan.settings.get("partition") == "even" and float(sizes.mean()) >= 2 * FEW
+        return cls(plan, parts, sizes, FEW if even else None)
+
+    @property
+    def cohort(self) -> int:
+        """Clients of a round."""
+        return self.plan.settings["cohort"] or len(self.sizes)
+
+    def run(self, samples: int | None = None, after: int = 0, cohort: int = 1, **changes: int) -> _Round:
+        """Run one round after others, with one local step of each kind or other numbers of them."""
+        steps = {**ONE_STEP, **changes}
+        problem = self.parts.problem
+        width = problem.width_of(self.plan.settings["batch"]) if isinstance(problem, NetworkProblem) else None
+        return _one_round(self.plan, steps, self.few if samples is None else samples, width, after, cohort)
+
+    def sent(self, one: _Round) -> NDArray[np.float64]:
+        """Return the bytes of the whole run, down and up, from those of its first round."""
+        given, rounds, cohort = self.plan.settings, self.plan.conduct.rounds, self.cohort
+        # What a client may lack after rounds without it is sent from the second round on; changes of ranks are unknown.
+        later = one if "truncation" in given else self.run(after=1, tau=3)  # neither of the two rounds accumulates
+        sent = one.before + one.of_a_cohort(cohort) + (rounds - 1) * later.of_a_cohort(cohort)
+        if "tau" in given and rounds >= given["tau"]:
+            sent += rounds // given["tau"] * (self.run(tau=1).of_a_cohort(cohort) - one.of_a_cohort(cohort))
+        if cohort > 1:  # what is sent to all may have a part for each client of the cohort, as stacked factors do
+            sent += rounds * (cohort - 1) * (self.run(cohort=2).broadcast - one.broadcast)
+        return sent
 
 
 def _mean_samples(local: Descent, sizes: NDArray[np.float64]) -> float:
@@ -116,17 +191,17 @@ class _Round:
 
     Attributes:
         operations: Floating-point operations.
-        before: Bytes that are sent before the first round.
+        before: Bytes that are sent before the first round, down and up, as the others are.
         to_cohort: Bytes sent to or from the clients of the round.
         broadcast: Bytes sent to all clients.
     """
 
     operations: float
-    before: float
-    to_cohort: float
-    broadcast: float
+    before: NDArray[np.float64]
+    to_cohort: NDArray[np.float64]
+    broadcast: NDArray[np.float64]
 
-    def of_a_cohort(self, clients: int) -> float:
+    def of_a_cohort(self, clients: int) -> NDArray[np.float64]:
         """Return the bytes of a round of so many clients."""
         return self.broadcast + clients * self.to_cohort
 
@@ -136,12 +211,13 @@ def _one_round(
 ) -> _Round:
     """Run a round on small batches, for given steps, samples and width, after other rounds, which are not counted.
 
+    Toy problems keep their batches, because some use all of their data in each step.
+
     With a cohort of more than one client, only the broadcasts are meant.
     """
     few = {
         **steps,
-        "batch": BATCH,
-        "personal_batch": BATCH,
+        **({"batch": BATCH, "personal_batch": BATCH} if "partition" in plan.settings else {}),
         "training_loss": 0,
         **({} if samples is None else {"samples": samples * plan.settings["clients"]}),
     }
@@ -150,16 +226,23 @@ def _one_round(
     problem = parts.problem.of_width(width) if isinstance(parts.problem, NetworkProblem) else parts.problem
     # If all clients take part, the first ones alone are a federation in which all take part.
     all_take_part = plan.settings["cohort"] in (None, len(problem.clients))
-    whole = not all_take_part or any(plan.settings.get(name) for name in PER_CLIENT)
+    whole = not all_take_part or any(getattr(parts.algorithm, name, None) for name in PER_CLIENT)
     fed = Federation(problem.clients if whole else [problem.clients[k] for k in range(cohort)], seed=0)
     state = parts.algorithm.start(fed, Tree(parts.problem.start))
     scale = len(problem.clients) / len(fed.clients)
-    before = fed.ledger.bytes() * scale
+    before = _bytes_of(fed.ledger.entries) * scale
     for _ in range(after):
         state = one_round(parts.algorithm.round, fed, state, 1)
     with FlopCounterMode(display=False) as counter:
         one_round(parts.algorithm.round, fed, state, cohort)
     sent = [entry for entry in fed.ledger.entries if entry.round > after]
-    told = sum(entry.bytes for entry in sent if entry.what == "tell")
-    to_cohort, broadcast = sum(entry.bytes for entry in sent) - told, told * scale
-    return _Round(float(counter.get_total_flops()), before, to_cohort, broadcast)
+    told = _bytes_of([entry for entry in sent if entry.what == "tell"])
+    return _Round(float(counter.get_total_flops()), before, _bytes_of(sent) - told, told * scale)
+
+
+def _bytes_of(entries: Iterable[Entry]) -> NDArray[np.float64]:
+    """Return the bytes of messages, down and up."""
+    sizes = {"down": 0.0, "up": 0.0}
+    for entry in entries:
+        sizes[entry.direction] += entry.bytes
+    return np.array([sizes["down"], sizes["up"]])

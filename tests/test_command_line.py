@@ -100,6 +100,33 @@ def test_claims_are_filtered_by_verdict_and_paper(capsys, tmp_path):
     assert found == [e for e in everything if e["expected"] == "corrected" and e["paper"] == "rolora"] != []
     status, out, _ = run(capsys, "claims", "--verdict", "not checkable here")
     assert out.splitlines()[-1].startswith(f"{sum(e['expected'] == 'not checkable here' for e in everything)} claims: ")
+    status, out, _ = run(capsys, "claims", "--print", "unstated", "--verdict", "corrected", "--json")
+    assert json.loads(out) == [e for e in everything if (e["print"], e["expected"]) == ("unstated", "corrected")] != []
+
+
+def test_the_first_screen_of_a_card_says_what_is_wrong_and_what_to_use(capsys):
+    status, out, _ = run(capsys, "show", "thm-4.2")
+    assert status == 0
+    screen = out.splitlines()[:24]
+    labels = [line.split()[0] for line in screen if line[:1].strip(" =")]
+    assert labels[:7] == ["fedloru-v2/thm-4.2", "where", "verdict", "because", "instead", "finding", "advice"]
+    said = " ".join(" ".join(screen).split())
+    for part in (
+        "corrected (proof)",
+        "Algorithm 1 keeps its factors",
+        "(2E − 1)G²Qη",
+        "fedloru-v2/thm-4.2-rate (holds,",
+    ):
+        assert part in said
+    status, out, _ = run(capsys, "show", "fedloru-v2/thm-4.2-rate")
+    assert "see also     fedloru-v2/thm-4.2 (corrected, inconsistent): Theorem 4.2, eq. (9)" in out
+
+
+def test_show_prints_an_entry_for_bibtex_and_checks_nothing(capsys):
+    status, out, err = run(capsys, "show", "fedlrt/thm-2", "Lemma 1 of FeDLRT", "--bibtex")
+    assert status == 0
+    assert "measuring" not in err
+    assert out.count("@software{rankproof-fedlrt-") == 2
 
 
 def test_show_prints_a_card(capsys):
@@ -222,6 +249,7 @@ def test_unknown_ids_are_named_with_near_ones(capsys, command):
         (("check", QUICK, "two\nlines", "--nosuch"), ("unrecognized arguments: --nosuch",)),
         (("check", "two\nlines"), ("no claim is called 'two",)),
         (("claims", "--verdict", "refuted", "--paper", "fedloru-iclr"), ("no claim is of fedloru-iclr",)),
+        (("claims", "--verdict", "refuted", "--print", "misprint"), ("no claim is on record as refuted, misprint",)),
         (("replay",), ("name claims or a paper, or use --all without names",)),
         (("replay", QUICK, "--all"), ("name claims or a paper, or use --all without names",)),
         (("figure", "rmt/spectrum", "--seed", "0", ""), ("a name must not be empty",)),

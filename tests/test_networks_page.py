@@ -15,6 +15,7 @@ from figures.stored_numbers import stored_numbers
 from runs.command import _plan_from
 from runs.networks.samples import splits_of
 from workloads.image_networks.alexnet import alexnet_shapes
+from workloads.image_networks.models import MODELS, ModelSettings
 from workloads.image_networks.resnet import resnet_shapes
 from workloads.image_networks.two_layer import two_layer_shapes
 from workloads.image_networks.vgg import vgg16_shapes
@@ -39,6 +40,12 @@ def test_parameters_are_counted(made, parameters, printed):
     assert found == int(parameters.replace(",", ""))
     stated = re.match(r"([\d.]+)M", printed)
     assert stated is None or f"{found / 1e6:.2f}" == stated[1]
+
+
+@pytest.mark.parametrize(("name", "count"), re.findall(r"^\| `(perceptron|convnet)` \| .* \| ([\d,]+) \|$", PAGE, re.M))
+def test_weights_of_small_networks_are_counted(name, count):
+    found = sum(one.numel() for one in MODELS[name](ModelSettings(classes=10, channels=1, side=28)).parameters())
+    assert found == int(count.replace(",", ""))
 
 
 def test_all_networks_are_there():

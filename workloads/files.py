@@ -10,7 +10,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 STANDARD_OUTPUT = "-"
@@ -108,6 +108,24 @@ def require_writable(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
+
+
+@contextmanager
+def writable(folder: Path) -> Iterator[None]:
+    """Make a folder if needed for the work within; if the work fails, remove the folders made here that are empty.
+
+    Raises:
+        OSError: The folder cannot be made or written to.
+    """
+    made = [one for one in (folder, *folder.parents) if not one.exists()]
+    try:
+        require_writable(folder)
+        yield
+    except BaseException:
+        for one in made:
+            with suppress(OSError):
+                one.rmdir()
+        raise
 
 
 def require_target(path: Path) -> None:

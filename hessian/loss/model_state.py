@@ -174,7 +174,10 @@ def check_modes(model: nn.Module, batch_norm: str | None) -> None:
             continue
         dropout = isinstance(module, nn.modules.dropout._DropoutNd) and module.p > 0
         if dropout or (isinstance(module, nn.RNNBase) and module.dropout > 0):
-            raise CurvatureError(f"dropout is on in {name or 'the model'!r}: call model.eval() first")
+            raise CurvatureError(
+                f"dropout is on in {name or 'the model'!r}: call model.eval() first, such as in the function that "
+                "returns the model"
+            )
         if isinstance(module, nn.RReLU) and module.lower < module.upper:
             raise CurvatureError(f"RReLU has random slopes in {name or 'the model'!r}: call model.eval() first")
         if normalises and batch_norm is None:

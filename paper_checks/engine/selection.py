@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from paper_checks.ledger import Ledger
 
 _VERDICTS = ("refuted", "corrected", "ambiguous", "not checkable here", "holds")
+_PRINTS = ("misprint", "unstated", "inconsistent", "as meant")
 """Those of paper_checks.claim, which brings numpy."""
 
 
@@ -23,10 +24,13 @@ def add_choice(parser: argparse.ArgumentParser, help: str) -> None:
 
 
 def add_filters(parser: argparse.ArgumentParser) -> None:
-    """Add the options that choose by paper and verdict."""
+    """Add the options that choose by paper, verdict and print."""
     add_paper(parser)
     add_papers(parser)
     parser.add_argument("--verdict", choices=_VERDICTS, help="only claims with this recorded verdict; default: all")
+    parser.add_argument(
+        "--print", choices=_PRINTS, help="only claims whose printed form differs in this way; default: all"
+    )
 
 
 def add_paper(parser: argparse.ArgumentParser) -> None:
@@ -75,4 +79,9 @@ def chosen_claims(ledger: Ledger, options: argparse.Namespace) -> tuple[Claim, .
     Raises:
         LedgerError: an id or paper that matches nothing.
     """
-    return ledger.select(getattr(options, "ids", ()), getattr(options, "paper", ()), getattr(options, "verdict", None))
+    return ledger.select(
+        getattr(options, "ids", ()),
+        getattr(options, "paper", ()),
+        getattr(options, "verdict", None),
+        getattr(options, "print", None),
+    )

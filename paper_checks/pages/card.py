@@ -454,17 +454,22 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
     lines += entry_lines("verdict", f"{decision.verdict}{grade}{explained}")
     lines += entry_lines("grade", describe_record_of_kernel(result))
     lines += entry_lines("read else" if claim.is_plain else "because", plain_text(claim.because, encoding))
-    lines += entry_lines("print", "" if claim.print == "as meant" else f"{claim.print}: {PRINT_MEANS[claim.print]}")
-    nothing_decided = decision.verdict == "not checkable here" and not claim.says_how_it_is_meant
-    lines += entry_lines("meant", "" if nothing_decided else plain_text(describe_meaning(claim), encoding))
-    lines += entry_lines("ambiguous", plain_text(claim.ambiguous, encoding))
+    lines += entry_lines("instead", plain_text(_instead(result), encoding))
     if result.finding is not None:
         found = f"{result.finding.headline} ({result.finding.id}, which {result.finding.changes})"
         lines += entry_lines("finding", plain_text(found, encoding))
+        lines += entry_lines("advice", plain_text(end_sentence(result.finding.advice), encoding))
+    for number, other in enumerate(result.related):
+        told = f"{other.id} ({describe_verdict(other.expect, other.print)}): {other.where}"
+        lines += entry_lines("" if number else "see also", plain_text(told, encoding))
     lines += entry_lines("NOT AS RECORDED", mark(result))
     lines += entry_lines("reason", plain_text(decision.reason, encoding))
     lines += entry_lines("kind", f"{claim.kind}, {claim.importance}")
     lines += entry_lines("statement", plain_text(claim.says, encoding))
+    lines += entry_lines("print", "" if claim.print == "as meant" else f"{claim.print}: {PRINT_MEANS[claim.print]}")
+    nothing_decided = decision.verdict == "not checkable here" and not claim.says_how_it_is_meant
+    lines += entry_lines("meant", "" if nothing_decided else plain_text(describe_meaning(claim), encoding))
+    lines += entry_lines("ambiguous", plain_text(claim.ambiguous, encoding))
     for name, says in other_forms(result) if result.judged is None else ():
         lines += entry_lines(name, plain_text(says, encoding))
     first: dict[str, str] = {}
@@ -494,6 +499,12 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
     lines += entry_lines("check at", result.source)
     lines += entry_lines("time", f"{result.seconds:.2f} s")
     return "\n".join(lines) if encoding == "utf-8" else as_ascii("\n".join(lines))
+
+
+def _instead(result: Result) -> str:
+    """Return the first sentence of the statement that replaces one that fails; empty where none does."""
+    form = {"corrected": result.claim.correction, "refuted": result.claim.control}.get(result.decision.verdict)
+    return first_sentence(form.says) if form is not None else ""
 
 
 def end_sentence(text: str) -> str:

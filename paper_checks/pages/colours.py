@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from workloads.terminal import is_styled, print_table, print_text
 
@@ -54,6 +54,15 @@ def print_claims(claims: Sequence[Claim]) -> None:
     width = max(len(claim.id) for claim in claims)
     plain = [f"{one['claim']:{width}}  {one['verdict']:22}  {one['grade']:11}  {one['where']}" for one in rows]
     print_table(rows, plain, CELLS)
+
+
+def list_of(asked: str, found: Sequence[Any], option: str) -> str:
+    """Return a line for each of many claims that a name may mean."""
+    width = max(len(one.id) for one in found)
+    lines = [f"{one.id:{width}}  {one.expect:22}  {one.where}" for one in found]
+    return "\n".join(
+        [*lines, f"{len(found)} claims match {asked!r}; `rankproof show {option}{found[0].id}` shows one of them"]
+    )
 
 
 def print_summary(run: Run, stream: TextIO | None = None) -> None:

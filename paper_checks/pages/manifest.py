@@ -30,7 +30,7 @@ SOURCES = (*ROOMS, "paper_checks", "rankproof.py")
 
 def run_manifest(run: Run) -> dict[str, Any]:
     """Return settings and environment of a run; times are only in ``started`` and ``wall_seconds``."""
-    commit, dirty = _commit()
+    commit, _, dirty = commit_of_code()
     own = {
         paper.name: sources_digest([paper.folder.name], paper.folder.parent)
         for paper in run.papers
@@ -53,18 +53,22 @@ def run_manifest(run: Run) -> dict[str, Any]:
     }
 
 
-def _commit() -> tuple[str | None, bool | None]:
-    """Return the commit of the checkout of the running code, and whether it has changes; None outside a checkout."""
+def commit_of_code() -> tuple[str | None, str | None, bool | None]:
+    """Return the commit of the running code, its date (YYYY-MM-DD), and whether files differ from it.
+
+    All three are None outside of a checkout.
+    """
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
-        return None, None
+        return None, None, None
 
     def git(*arguments: str) -> str:
         done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True)
         return done.stdout.strip()
 
     try:
-        return git("rev-parse", "HEAD"), bool(git("status", "--porcelain"))
+        commit, date = git("show", "--no-patch", "--format=%H %cs", "HEAD").split()
+        return commit, date, bool(git("status", "--porcelain"))
     except (OSError, subprocess.CalledProcessError):
-        print("rankproof: git cannot tell the commit; the manifest leaves it out", file=sys.stderr)
-        return None, None
+        print("rankproof: git does not report the commit of the code, so it is left out", file=sys.stderr)
+        return None, None, None

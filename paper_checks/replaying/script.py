@@ -198,17 +198,19 @@ class _Body:
         sides = [f"left, right = {left}, {right}"]
         self.lines += sides if len(sides[0]) <= WIDTH else [f"left = {left}", f"right = {right}"]
         error = more.get("error", call.args[2] if len(call.args) > 2 else None)
-        violated = "left >= right" if "strict" in more else "left > right"
+        violated, stated = ("left >= right", "left < right") if "strict" in more else ("left > right", "left <= right")
         if error is not None:
-            violated = f"left - right > {ast.unparse(error)}"
+            violated, stated = f"left - right > {ast.unparse(error)}", f"left - right <= {ast.unparse(error)}"
         if "reads" in more:
             self.lines += _comment(more["reads"], module)
         told = f'"violates the statement" if {violated} else "does not violate the statement"'
+        self.lines.append(f'print("stated: {stated}")')
         self.lines.append(f'print("left =", float(left), "right =", float(right), {told})')
 
 
 _VIOLATION = """def Violation(left, right, error=0, reads="", strict=False, assumes=(), given={}, sampled=""):
     print(reads)
+    print("stated: left < right" if strict else "stated: left <= right" + (f" + {error}" if error else ""))
     violated = "violates" if (left >= right if strict else left - right > error) else "does not violate"
     print("left =", float(left), "right =", float(right), violated, "the statement")
 """
@@ -286,9 +288,8 @@ class _Stated:
         return same and self.relation in (">", ">=") and other.relation in ("<", "<=")
 
     def assertion(self, end: _Stated | None = None) -> str:
-        """Return the assertion, with the name if it says more than the value."""
-        told = "" if self.name == repr(self.value) else f", {self.name}"
+        """Return the assertion with a message: the name, or the condition if the name is the value."""
+        condition = f"{self.value} {'==' if self.relation == '=' else self.relation} {self.bound}"
         if end is not None:
-            low = self.relation.replace(">", "<")
-            return f"assert {self.bound} {low} {self.value} {end.relation} {end.bound}{told}"
-        return f"assert {self.value} {'==' if self.relation == '=' else self.relation} {self.bound}{told}"
+            condition = f"{self.bound} {self.relation.replace('>', '<')} {self.value} {end.relation} {end.bound}"
+        return f"assert {condition}, {repr(condition) if self.name == repr(self.value) else self.name}"

@@ -21,10 +21,10 @@ from workloads.written import RECORD
 ROUNDS = 4
 
 
-def write_run(folder, values, seed=0, algorithm="fedavg", each=1000, metric="loss", **settings):
+def write_run(folder, values, seed=0, algorithm="fedavg", each=1000, metric="loss", problem="ridges", **settings):
     """A run with some value of a metric after each round; None: not evaluated."""
     folder.mkdir(parents=True)
-    content = {"algorithm": algorithm, "problem": "ridges", "settings": {"seed": seed, **settings}, "rounds": ROUNDS}
+    content = {"algorithm": algorithm, "problem": problem, "settings": {"seed": seed, **settings}, "rounds": ROUNDS}
     (folder / SETTINGS).write_text(json.dumps(content))
     lines = [f"{r},{'' if value is None else value},{each * r},{each * r // 2}" for r, value in enumerate(values)]
     (folder / METRICS).write_text("\n".join([f"round,{metric},bytes_down,bytes_up", *lines]) + "\n")
@@ -203,6 +203,32 @@ def test_names_of_files_come_from_the_metric(tmp_path):
     write_run(tmp_path / "a", [1.0, 0.5], metric="error of x/y")
     paths = write_curves(find_runs(tmp_path), "error of x/y", tmp_path / "out")
     assert [path.name for path in paths] == [f"runs-error-of-x-y.{kind}" for kind in ("png", "pdf", "csv")]
+
+
+def test_files_are_named_after_the_folder_of_the_runs(tmp_path, monkeypatch, capsys):
+    write_run(tmp_path / "trial 2" / "a", [1.0, 0.5])
+    monkeypatch.chdir(tmp_path / "trial 2")
+    assert main(["runs", "plot", ".", "--out", str(tmp_path / "out")]) == 0
+    assert {path.name for path in (tmp_path / "out").glob("*-loss.*")} == {
+        f"trial-2-loss.{kind}" for kind in ("png", "pdf", "csv")
+    }
+    assert "different problems" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("action", ["compare", "plot"])
+def test_runs_of_different_problems_are_named(tmp_path, capsys, action):
+    write_run(tmp_path / "runs" / "a", [1.0, 0.5])
+    write_run(tmp_path / "runs" / "b", [1.0, 0.25], problem="legendre")
+    out = ["--out", str(tmp_path / "out")] if action == "plot" else []
+    assert main(["runs", action, str(tmp_path / "runs"), *out]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.startswith("these runs train on different problems (legendre, ridges), so")
+
+
+def test_the_axis_of_accuracies_is_linear():
+    table = table_of("ab", spread=3.0)
+    assert draw_curves(table, "own accuracy").axes[0].get_yscale() == "linear"
+    assert draw_curves(table, "loss").axes[0].get_yscale() == "log"
 
 
 def test_a_place_that_cannot_be_written_is_one_line(runs, tmp_path, capsys):

@@ -73,7 +73,7 @@ def test_stored_numbers_are_drawn_whatever_the_sources_are_by_now(tmp_path, plac
     assert again.manifest["stale"]
     assert again.manifest["sources_sha256"] == first.manifest["sources_sha256"]
     of = f"{first.caption} Stored numbers, of the sources {first.manifest['sources_sha256'][:12]}"
-    assert again.caption == f"{of}, which have changed since."
+    assert again.caption == f"{of}, which have changed since; --recompute computes them again."
     assert again.paths["csv"].read_bytes() == first.paths["csv"].read_bytes()
     assert again.paths["png"].read_bytes() == first.paths["png"].read_bytes()
     store(place, again)

@@ -108,7 +108,7 @@ def test_what_is_not_checked_is_counted_apart(told):
         "2 of 2 entries hold as their authors mean them, 1 of them as printed. The findings explain the "
         "others. 2 more are not checked yet."
     )
-    assert "All. 2 statements and numbers: 2 hold; 2 not checked yet." in page
+    assert "\n2 statements and numbers: 2 hold; 2 not checked yet. [How to read this page]" in page
     assert "\n## Not checked yet\n\n<details><summary>2 without a check</summary>\n\n- own-findings/thm-1: " in page
     assert "not checkable" not in page
 

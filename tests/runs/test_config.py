@@ -1,12 +1,16 @@
 """`rankproof train --config`: the same run as by options on the command line, and one line for every mistake."""
 
 import json
+import re
 import sys
+from types import ModuleType
 
 import pytest
+import torch
 
 from rankproof import main
 from runs.config import read_config, to_toml
+from runs.format import format_bytes
 from runs.plan import make_plan, read_plan
 from runs.settings import Conduct
 
@@ -77,18 +81,28 @@ def test_settings_that_another_algorithm_lacks_are_left_out_if_nobody_chose_them
     )
 
 
-def test_a_name_that_means_something_else_for_other_data_is_not_taken_over(tmp_path, capsys):
+@pytest.fixture
+def images(monkeypatch):
+    """The name of a function that returns 30 images of 8 x 8 pixels for training, and 6 for tests."""
+    module = ModuleType("images_of_this_test")
+    module.images = lambda: tuple((torch.rand(n, 1, 8, 8), torch.arange(n) % 3) for n in (30, 6))
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    return "images_of_this_test:images"
+
+
+def test_a_name_that_means_something_else_for_other_data_is_not_taken_over(tmp_path, capsys, images):
     """Rows of a toy problem's matrix are not the images that an evaluation takes at once, once also called rows."""
     train("fedavg", "--rounds", 1, "--out", tmp_path / "run")
     capsys.readouterr()
-    assert main(["train", "--config", str(tmp_path / "run"), "--data", "mnist", "--dry-run"]) == 0
+    words = ["--data", images, "--model", "convnet", "--dry-run"]
+    assert main(["train", "--config", str(tmp_path / "run"), *words]) == 0
     assert "eval_batch = 1000\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("flag", "dropped"), [("--steps", "epochs"), ("--epochs", "steps")])
-def test_steps_replace_epochs_and_epochs_steps(written, capsys, flag, dropped):
-    path = written(f'algorithm = "fedavg"\ndata = "mnist"\nmodel = "convnet"\n{dropped} = 3\n')
-    assert main(["train", "--config", str(path), flag, "2", "--dry-run"]) == 0
+def test_steps_replace_epochs_and_epochs_steps(written, capsys, images, flag, dropped):
+    path = written(f'algorithm = "fedavg"\ndata = "{images}"\nmodel = "convnet"\n{dropped} = 3\n')
+    assert main(["train", "--config", str(path), flag, "2", "--dry-run", "--trust"]) == 0
     text = capsys.readouterr().out
     assert f"{flag[2:]} = 2\n" in text
     assert f"\n{dropped} =" not in text
@@ -111,10 +125,38 @@ def test_a_dry_run_prints_a_file_that_gives_the_same_run(written, tmp_path, algo
     assert make_plan(config.algorithm, config.problem, rest, Conduct(**conduct)) == plan
 
 
+def test_a_dry_run_states_data_model_and_bytes(tmp_path, capsys, images):
+    words = ["--data", images, "--model", "convnet", "--clients", "3", "--rounds", "2"]
+    assert main(["train", "fedavg", *words, "--dry-run"]) == 0
+    _, data, model, sent, *_ = capsys.readouterr().out.splitlines()
+    assert data == "# data: 30 training samples of 3 clients"
+    weights = int(re.fullmatch(r"# model: convnet, ([\d,]+) weights", model)[1].replace(",", ""))
+    train("fedavg", *words, "--out", tmp_path / "run")
+    last = (tmp_path / "run" / "metrics.csv").read_text().splitlines()
+    counted = dict(zip(last[0].split(","), last[-1].split(","), strict=True))
+    assert int(counted["bytes_down"]) == int(counted["bytes_up"]) == 2 * 3 * 4 * weights
+    told = format_bytes(2 * 3 * 4 * weights)
+    assert sent == f"# bytes in 2 rounds: {told} down to all clients, {told} up"
+
+
+def test_a_dry_run_names_a_smaller_network_than_a_large_default(capsys, images):
+    words = ["--data", images, "--clients", "3", "--width", "32", "--dry-run"]
+    assert main(["train", "fedavg", *words]) == 0
+    assert "--model convnet, --model perceptron or --width N is smaller" in capsys.readouterr().out.splitlines()[2]
+
+
+def test_a_dry_run_reads_the_data(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("RANKPROOF_DATA", raising=False)
+    words = ["fedavg", "--data", "mnist", "--root", str(tmp_path), "--dry-run"]
+    assert "MNIST was not found" in refused(capsys, *words)
+
+
 def test_a_dry_run_trains_nothing(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["train", "fedavg", *SMALL, "--dry-run"]) == 0
-    heading, first, *_ = capsys.readouterr().out.splitlines()
+    heading, *sizes, first = capsys.readouterr().out.splitlines()[:5]
+    assert all(line.startswith("# ") for line in sizes)
     assert not list(tmp_path.iterdir())
     assert first == 'algorithm = "fedavg"'
     train("fedavg", *SMALL)

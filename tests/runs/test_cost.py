@@ -14,7 +14,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from algorithms.federation import Federation
 from algorithms.rounds import one_round, rounds
 from algorithms.tree import Tree
-from runs.cost import cost_of
+from runs.cost import cost_of, forecast
 from runs.plan import make_plan, parts_of
 from runs.settings import Conduct
 
@@ -121,3 +121,20 @@ def test_operations_grow_with_the_factors_that_clients_keep(tau, rounds_):
 def test_a_batch_is_no_larger_than_a_clients_data():
     found = cost_of(plan("fedavg", 4, 7, steps=2, batch=500))
     assert found.operations == pytest.approx(7 * 2 * 35 * GRADIENT)
+
+
+@pytest.mark.parametrize("cohort", [None, 2])
+@pytest.mark.parametrize("algorithm", [*RANKED, "mfedloru", "scaffold"])
+def test_a_forecast_has_the_bytes_of_each_direction(algorithm, cohort):
+    given = {"clients": 5, "rows": 4, "columns": 6, **({} if cohort is None else {"cohort": cohort})}
+    of = make_plan(algorithm, "ridges", given, Conduct(rounds=3))
+    parts, found = parts_of(of), forecast(of)
+    *_, last = rounds(parts.algorithm, parts.problem, rounds=3, cohort=cohort)
+    if algorithm != "hetlora" or cohort is None:  # HetLoRA prunes ranks while it trains
+        assert (found.down, found.up) == (last.metrics["bytes_down"], last.metrics["bytes_up"])
+    assert (found.clients, found.samples, found.weights) == (5, None, 4 * 6)
+
+
+def test_a_forecast_counts_samples_and_all_weights():
+    found = forecast(plan("fedlora", 4, 7, **FACTORS, steps=2, batch=5, samples=30))
+    assert (found.clients, found.samples, found.weights) == (4, 30, 6 * 3 + 3)

@@ -153,8 +153,8 @@ def _run_kept_factors() -> tuple[float, float]:
         "fedloru-v2/eq-78-79",
     ),
     importance="result",
-    because="In Appendix B, $K_1$ lacks the factor $C_B^2$ of Lemma B.7 and the drift lacks L, so the bound fails for "
-    "large L or $C_B$.",
+    because="Appendix B loses the factors $C_B^2$ (Lemma B.7) and L (drift). Algorithm 1 keeps its factors, and then "
+    "no constants work.",
     best={
         "first": Best(1.0, "proved for E = 1: samples of opposite slopes at the bottom of a parabola attain it"),
         "curvature": Best(1.0, "proved for E = 1: samples of opposite slopes at the bottom of a parabola attain it"),
