@@ -2,8 +2,8 @@
 
 ``python benchmarks/language_memory.py [--only minilm smollm2 billion]`` takes minutes and needs the packages of
 `hf:minilm` and `hf:smollm2`. Each row is a process of its own with one thread: a client of FedLoRA takes three steps of
-AdamW on random tokens. Memory is the largest resident set, before the first step and overall. Time is the processor time
-of a step, the smaller of the last two.
+AdamW on random tokens. Memory is the largest resident set, before the first step and overall. Time is the processor
+time of a step, the smaller of the last two.
 
 ``--random`` builds each model from its configuration with random weights, on which neither memory nor time depends, so
 it needs no package. The model `billion` has only a configuration, that of TinyLlama-1.1B.
@@ -226,7 +226,8 @@ def main() -> None:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     if options.child:
-        print(json.dumps(on_processor(*options.child, random=options.random)))
+        name, way = options.child
+        print(json.dumps(on_processor(name, way, options.random)))
         return
     gpu = torch.device(options.device).type == "cuda"
     out = options.out or OUT["cuda" if gpu else "cpu"]
