@@ -232,23 +232,27 @@ def main() -> None:
     gpu = torch.device(options.device).type == "cuda"
     out = options.out or OUT["cuda" if gpu else "cpu"]
     found = json.loads(out.read_text()) if out.exists() else {}
+    machine = {"device": torch.cuda.get_device_name(options.device)} if gpu else {"threads": 1}
+
+    def add(name: str, rows: dict[str, Any]) -> None:
+        found[name] = {**found.get(name, {}), **rows}
+        found["environment"] = {**versions(), **machine}
+        out.write_text(json.dumps(found, indent=1) + "\n")
+
     for name in options.only:
         shape = SHAPES[name]
         random = gpu or options.random or not shape.stored
         sizes = (GPU_TEXTS, GPU_TOKENS) if gpu else (shape.texts, shape.tokens)
         about = {"texts": sizes[0], "tokens": sizes[1], "random_weights": random, "load": os.getloadavg()[0]}
-        found[name] = {**found.get(name, {}), **about}
+        add(name, about)
         ways = tuple(options.ways or (GPU_WAYS if gpu else WAYS))
         if gpu:
-            found[name] |= on_gpu(name, ways, options.device, begun)
+            add(name, on_gpu(name, ways, options.device, begun))
         for way in () if gpu else ways:
             command = [sys.executable, __file__, "--child", name, way, *(["--random"] if random else [])]
             made = subprocess.run(command, capture_output=True, text=True, check=True)
-            found[name][way] = json.loads(made.stdout.splitlines()[-1])
+            add(name, {way: json.loads(made.stdout.splitlines()[-1])})
             print(name, way, found[name][way], flush=True)
-        machine = {"device": torch.cuda.get_device_name(options.device)} if gpu else {"threads": 1}
-        found["environment"] = {**versions(), **machine}
-        out.write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -114,6 +114,31 @@ def test_a_file_of_classified_texts_from_the_command_line_to_peft(tmp_path, mode
     assert f"{data} does not exist" in capsys.readouterr().err
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("more", [["--workers", "2"], ["--workers", "2", "--executor", "ray"]])
+def test_processes_and_actors_train_a_language_model_to_the_same_bits(tmp_path, models, more):
+    if "ray" in more:
+        pytest.importorskip("ray", reason="the extra ray is not installed")
+    data = write(tmp_path / "mails.jsonl", classified())
+    run = ["train", "fedlora", "--data", str(data), "--model", f"hf:{models / 'bert'}", *NAMED, "--rounds", "2"]
+    assert main([*run, "--out", str(tmp_path / "one")]) == 0
+    assert main([*run, *more, "--out", str(tmp_path / "several")]) == 0
+    for name in (METRICS, "ledger.csv", "checkpoints/round-000002.safetensors"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "several" / name).read_bytes()
+
+
+def test_the_help_of_own_texts_ends_with_a_command_its_time_and_its_bytes(tmp_path, models, capsys):
+    data = write(tmp_path / "mails.jsonl", classified())
+    assert main(["train", "fedlora", "--data", str(data), "--model", f"hf:{models / 'bert'}", "--help"]) == 0
+    last = " ".join(capsys.readouterr().out.rpartition("example: ")[2].split())
+    assert re.search(r"^rankproof train fedlora --data mails.jsonl --text body .* minute .* bytes", last)
+
+
+def test_an_export_without_a_run_names_the_command_that_lists_them(tmp_path, capsys):
+    assert main(["runs", "export", str(tmp_path / "none"), "--out", str(tmp_path / "adapter")]) == 2
+    assert "contains no run; name the folder of one; `rankproof runs list" in capsys.readouterr().err
+
+
 def test_a_run_that_is_interrupted_within_a_round_resumes_between_two_steps(tmp_path, models):
     given = {"model": f"hf:{models / 'bert'}", "text": "body", "label": "kind", "client": "site", "dropout": 0.2}
     given |= {"batch": 4, "micro_batch": 3, "optimiser_state": "personal", "rank": 2}
