@@ -23,12 +23,14 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 import argparse
 import json
+import platform
 import resource
 import subprocess
 import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -232,7 +234,9 @@ def main() -> None:
     gpu = torch.device(options.device).type == "cuda"
     out = options.out or OUT["cuda" if gpu else "cpu"]
     found = json.loads(out.read_text()) if out.exists() else {}
-    machine = {"device": torch.cuda.get_device_name(options.device)} if gpu else {"threads": 1}
+    machine = {"machine": platform.machine(), "transformers": metadata.version("transformers"), "threads": 1}
+    if gpu:
+        machine["device"] = torch.cuda.get_device_name(options.device)
 
     def add(name: str, rows: dict[str, Any]) -> None:
         found[name] = {**found.get(name, {}), **rows}
