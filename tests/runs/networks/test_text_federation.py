@@ -300,7 +300,7 @@ def test_what_does_not_go_together_is_one_line(tmp_path, models, capsys, more, m
     data = write(tmp_path / "mails.jsonl", classified())
     run = ["train", "fedlora", "--data", str(data), "--model", f"hf:{models / 'bert'}", "--rounds", "1"]
     capsys.readouterr()
-    assert main([*run, "--workers", "2", "--out", str(tmp_path / "run")]) == 2
+    assert main([*run, *more, "--out", str(tmp_path / "run")]) == 2
     text = capsys.readouterr().err
     assert len(text.splitlines()) == 1
     assert re.search(message, text), text
