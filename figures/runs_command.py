@@ -149,8 +149,11 @@ def _plot(options: argparse.Namespace) -> int:
 
 
 def _export(options: argparse.Namespace) -> int:
+    from torch import set_num_threads
+
     from runs.networks.peft_export import export
 
+    set_num_threads(1)  # as training has: more threads only wait for each other on a busy machine
     out = Path(options.out or f"{options.folder}/adapter")
     number = export(Path(options.folder), out, options.root, options.trust, options.round)
     print(f"the adapter after round {number}\n{out}")

@@ -189,6 +189,7 @@ def _fill(parser: Parser, words: Sequence[str]) -> None:
         parts["every run"] = RUN.options({}), RUN.options
     if algorithm is not None and not resumed:
         of_algorithm, of_problem = schemas_of(algorithm, problem, deciding)
+        parser.epilog = f"example: {of_problem.kind.example}" if hasattr(of_problem.kind, "example") else parser.epilog
         parts[problem] = of_problem.options({}, every=True), of_problem.options
         parts[algorithm] = of_algorithm.options({}, every=True), of_algorithm.options
         options_of(algorithm, problem, deciding, every=True)

@@ -33,37 +33,37 @@ class Estimate:
         steps: Local steps of all clients in all rounds, rounded.
         step: Seconds of one.
         evaluations: Number of evaluations.
-        evaluation: Seconds of one.
+        evaluation: Seconds of one; none: unknown, and left out of the time.
         workers: Number of processes among which the steps are divided.
     """
 
     steps: int
     step: float
     evaluations: int
-    evaluation: float
+    evaluation: float | None
     workers: int = 1
 
     @property
     def seconds(self) -> float:
         """Seconds in all."""
-        return self.steps * self.step / self.workers + self.evaluations * self.evaluation
+        return self.steps * self.step / self.workers + self.evaluations * (self.evaluation or 0.0)
 
     def __str__(self) -> str:
+        evaluation = "that are not counted" if self.evaluation is None else f"of {_format_short(self.evaluation)}"
         return (
-            f"about {format_time(self.seconds)}: {self.steps:,} local steps of {1000 * self.step:.3g} ms, and "
-            f"{self.evaluations:,} evaluations of {self.evaluation:.2g} s; fewer --rounds, --samples or --cohort "
-            "shorten it"
+            f"about {format_time(self.seconds)}: {self.steps:,} local steps of {_format_short(self.step)}, and "
+            f"{self.evaluations:,} evaluations {evaluation}; fewer --rounds, --samples or --cohort shorten it"
         )
 
 
-def estimate(plan: Plan, parts: Parts, done: int, evaluation: float) -> Estimate | None:
+def estimate(plan: Plan, parts: Parts, done: int, evaluation: float | None) -> Estimate | None:
     """Estimate the time of the remaining rounds.
 
     Args:
         plan: The run.
         parts: Its algorithm, problem and executor.
         done: Number of rounds that are done.
-        evaluation: Seconds of one evaluation, as the start took.
+        evaluation: Seconds of one evaluation, as the start took; none: a resumed run has not evaluated yet.
 
     Returns:
         The estimate, or None where the clients train no network, or do not do so by local steps.
@@ -83,6 +83,15 @@ def estimate(plan: Plan, parts: Parts, done: int, evaluation: float) -> Estimate
     except (FederationError, RuntimeError):  # the round that takes such a step names the client and the cause
         return None
     return Estimate(round(left * cohort * each), step, ceil(left / plan.conduct.evaluate_every), evaluation, workers)
+
+
+def _format_short(seconds: float) -> str:
+    """Format seconds, below one as milliseconds.
+
+    >>> _format_short(0.25), _format_short(1.434)
+    ('250 ms', '1.43 s')
+    """
+    return f"{1000 * seconds:.3g} ms" if seconds < 1.0 else f"{seconds:.3g} s"
 
 
 def steps_of(local: Descent, samples: float) -> int:

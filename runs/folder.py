@@ -154,7 +154,7 @@ def train(
         if foretell is not None:
             for note in getattr(parts.problem, "notes", ()) if begun else ():
                 foretell(note)
-            evaluated = time.monotonic() - asked
+            evaluated = time.monotonic() - asked if begun else None
             expected = estimate(plan, parts, before.state.round if before else 0, evaluated)
             if expected is not None and expected.seconds >= WORTH_SAYING:
                 foretell(str(expected))

@@ -35,7 +35,7 @@ from runs.networks.language_model import PREFIX
 from runs.networks.peft_format import with_adapter_start
 from runs.networks.text_federation import DECIDING
 from runs.options import is_name, resolve
-from runs.settings import ANEW, COMPUTED, ELSEWHERE, MEASURED, PLACE, STAYING, UNASKED, Conduct, Remedy, RunError
+from runs.settings import ANEW, COMPUTED, ELSEWHERE, MEASURED, NAME_A_RUN, PLACE, STAYING, UNASKED, Conduct, RunError
 from runs.versions import versions
 from workloads.code_names import names_code
 from workloads.data.image_folder import is_folder
@@ -302,13 +302,7 @@ def read_run(folder: Path, trust: bool | Collection[str] = False) -> StoredRun:
     """
     path = folder / SETTINGS
     if not path.exists():
-        raise RunError(
-            f"{folder} contains no run",
-            Remedy(
-                "name the folder of one; `rankproof runs list` lists those in results/runs",
-                resumed="leave --resume out and name it with --out to start one there",
-            ),
-        )
+        raise RunError(f"{folder} contains no run", NAME_A_RUN)
     require_file(path)
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))

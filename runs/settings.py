@@ -31,6 +31,10 @@ ELSEWHERE = Remedy(
     "leave --resume out and name another folder with --out",
 )
 ANEW = Remedy("start over with --force")
+NAME_A_RUN = Remedy(
+    "name the folder of one; `rankproof runs list FOLDER` lists those in a folder",
+    resumed="leave --resume out and name it with --out to start one there",
+)
 
 
 class RunError(ValueError):

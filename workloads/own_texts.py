@@ -126,7 +126,7 @@ def clients_of(name: str, client: str | None) -> tuple[str, ...]:
         train, _ = _layout(path)
         return tuple(file.stem for file in train) if len(train) > 1 else ()
     table = _read_files(*_layout(path)[0])
-    return _in_order({_name_of(value, table, line) for value, line in _each(table, client)})
+    return _in_order({_name_of(value, table, line) for value, line in _each(table, client, "client")})
 
 
 def read_own(name: str, columns: Columns, test: str | None = None) -> OwnTexts:
@@ -259,10 +259,12 @@ def _sets(name: str, table: Table, tests: Table | None, columns: Columns, owners
     causal = columns.is_causal(table)
     tables = {TRAIN: table, **({} if tests is None else {TEST: tests})}
     texts = {split: _texts(one, columns, causal) for split, one in tables.items()}
-    answers = {split: _strings(one, columns.answer or "answer") for split, one in tables.items()} if causal else {}
+    answers = (
+        {split: _strings(one, columns.answer or "answer", "answer") for split, one in tables.items()} if causal else {}
+    )
     labels = {} if causal else {split: _labels(one, columns.label or "label") for split, one in tables.items()}
     if columns.client is not None:
-        owners = [_name_of(value, table, line) for value, line in _each(table, columns.client)]
+        owners = [_name_of(value, table, line) for value, line in _each(table, columns.client, "client")]
     clients = _in_order({*(owners or ())})
     number_of = {owner: number for number, owner in enumerate(clients)}
     origins = np.array([number_of[owner] for owner in owners or ()], dtype=np.int64)
@@ -338,23 +340,23 @@ def _classes(table: Table, columns: Columns, labels: Sequence[str]) -> tuple[str
 
 def _texts(table: Table, columns: Columns, causal: bool) -> list[str]:
     if not causal:
-        return _strings(table, columns.text or "text")
+        return _strings(table, columns.text or "text", "text")
     asked = columns.prompt or ("prompt" if "prompt" in table.columns else None)
     if asked is None:
         return [""] * len(table.rows)
     several = [asked] if asked in table.columns else [part.strip() for part in asked.split(",")]
-    parts = [_strings(table, column, empty=True) for column in several]
+    parts = [_strings(table, column, "prompt", empty=True) for column in several]
     return ["\n".join(filter(None, row)) for row in zip(*parts, strict=True)]
 
 
-def _strings(table: Table, column: str, empty: bool = False) -> list[str]:
+def _strings(table: Table, column: str, option: str, empty: bool = False) -> list[str]:
     """Return the texts of a column.
 
     Raises:
         DataError: A value that is not a text, or an empty one.
     """
     found = []
-    for value, line in _each(table, column):
+    for value, line in _each(table, column, option):
         if value is None and empty:
             value = ""
         if not isinstance(value, str):
@@ -374,7 +376,7 @@ def _strings(table: Table, column: str, empty: bool = False) -> list[str]:
 def _labels(table: Table, column: str) -> list[str]:
     names = table.classes.get(column)
     found = []
-    for value, line in _each(table, column):
+    for value, line in _each(table, column, "label"):
         if names and isinstance(value, int) and 0 <= value < len(names):
             value = names[value]
         found.append(_name_of(value, table, line, f"the label in {column}"))
@@ -394,8 +396,8 @@ def _name_of(value: Any, table: Table, line: str, what: str = "the client") -> s
     return str(value)
 
 
-def _each(table: Table, column: str) -> list[tuple[Any, str]]:
-    return list(zip(table.values(column), table.lines, strict=True))
+def _each(table: Table, column: str, option: str) -> list[tuple[Any, str]]:
+    return list(zip(table.values(column, option), table.lines, strict=True))
 
 
 def _in_order(names: set[str]) -> tuple[str, ...]:

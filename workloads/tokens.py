@@ -163,7 +163,7 @@ def tokens(texts: TextSet, tokenizer: Tokenizer, length: int, truncate: bool = F
     if len(longer) and not truncate:
         raise DataError(
             f"{texts.name}, {texts.split}: {len(longer)} of {len(rows)} samples have more than {length} tokens (the "
-            f"longest {lengths.max()}); allow truncation, or a greater length if the model has positions for it"
+            f"longest {lengths.max()}): cut them with --truncate, or raise --max-length, if the model allows it"
         )
     if causal:
         rows = [row[:length] for row in rows]
@@ -215,7 +215,7 @@ def _tokenise_answers(texts: TextSet, tokenizer: Tokenizer) -> tuple[list[list[i
     """Return prompt and answer of each sample in one row, and the start of its answer."""
     if tokenizer.eos_token_id is None:
         raise DataError(
-            "the tokenizer has no token that ends an answer (eos_token); choose the tokenizer of a causal model"
+            "the tokenizer has no token that ends an answer (eos_token); name a causal model, as in --model hf:smollm2"
         )
     prompts = _ids(tokenizer, list(texts.texts))
     answers = _ids(tokenizer, list(texts.answers or ()), special=False)

@@ -304,8 +304,13 @@ def torch_device(name: str) -> torch.device:
     """Return the torch device of a name.
 
     Raises:
-        RunError: It is not there.
+        RunError: It is not there, or several are named.
     """
+    if "," in name:
+        raise RunError(
+            f"--device takes one device, got {name}; to use several GPUs, choose --executor ray --device cuda "
+            "--workers N --gpus-per-worker 1"
+        )
     try:
         return torch.empty(0, device=name).device  # one that is not there is named before any data are read
     except (RuntimeError, AssertionError) as error:

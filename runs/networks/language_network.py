@@ -199,11 +199,12 @@ def network_of(
         for twin in twins:  # a classifier that reads a text's last token looks for where padding begins
             twin.config.pad_token_id = unused  # type: ignore[union-attr]
     # A model that does so already would recompute at its own weights, not at those of the call.
-    recomputed = Recomputed() if gradient_checkpointing or getattr(module, "is_gradient_checkpointing", False) else None
+    recomputed = Recomputed() if gradient_checkpointing or _recomputes(module) else None
     if recomputed is not None:
         begin: Any = getattr(twins[0], "_set_gradient_checkpointing", None)
         try:
             begin(enable=True, gradient_checkpointing_func=recomputed)
+            twins[0].config.use_cache = False  # type: ignore[union-attr]  # else transformers warns that it does so
         except (ValueError, TypeError) as error:
             raise FederationError(
                 f"{type(module).__name__} cannot be checkpointed; leave gradient_checkpointing out"
@@ -218,6 +219,12 @@ def network_of(
         chooses="logits_to_keep" in inspect.signature(module.forward).parameters,
         outputs=vocabulary_of(module) if task == "causal" else 1,
     )
+
+
+def _recomputes(module: nn.Module) -> bool:
+    """Return whether a model has gradient checkpointing switched on, under either name of transformers."""
+    found = getattr(module, "is_activation_checkpointing", None)
+    return bool(getattr(module, "is_gradient_checkpointing", False) if found is None else found)
 
 
 def vocabulary_of(module: nn.Module) -> int:

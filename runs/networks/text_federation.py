@@ -39,6 +39,11 @@ class TextFederation(LanguageFederation):
     """
 
     earlier_names: ClassVar[Mapping[str, str]] = {"eval_batch": EARLIER_NAMES["eval_batch"]}
+    example: ClassVar[str] = (
+        "rankproof train fedlora --data mails.jsonl --text body --label kind --client team --max-length 48 --truncate "
+        "--learning-rate 0.003 --rounds 4 (takes a minute or two for 1,000 texts on two idle cores; in a round a "
+        "client receives and sends 150,536 bytes each)"
+    )
 
     text: str | None = None
     label: str | None = None

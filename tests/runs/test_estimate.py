@@ -33,6 +33,13 @@ def test_the_time_of_all_rounds():
     assert str(found).startswith(
         "about 3:00 min: 1,200 local steps of 250 ms, and 10 evaluations of 3 s; fewer --rounds"
     )
+    assert "12 local steps of 1.43 s, and 2 evaluations of 999 ms;" in str(Estimate(12, 1.434, 2, 0.999))
+
+
+def test_a_resumed_run_has_not_timed_an_evaluation():
+    found = Estimate(steps=60, step=1.0, evaluations=10, evaluation=None)
+    assert found.seconds == 60
+    assert str(found).startswith("about 1:00 min: 60 local steps of 1 s, and 10 evaluations that are not counted;")
 
 
 @pytest.fixture

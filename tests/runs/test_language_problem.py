@@ -1,6 +1,7 @@
 """Language models in the federation: PEFT's numbers, frozen weights, and what is sent."""
 
 import copy
+import logging
 from dataclasses import replace
 
 import numpy as np
@@ -78,6 +79,20 @@ def as_peft(kind, model, start):
                 )
                 parameter.copy_((start.A if "lora_A" in name else start.B)[own].mT)
     return made
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", MODELS)
+def test_recomputed_layers_give_no_warning_of_transformers(kind, caplog):
+    logger = logging.getLogger("transformers")
+    logger.addHandler(caplog.handler)
+    try:
+        problem, _ = problem_of(kind, gradient_checkpointing=True)
+        algorithm = FedLoRA(Descent(steps=1, learning_rate=RATE), adapter(LAYERS[kind]))
+        list(rounds(algorithm, problem, rounds=1))
+    finally:
+        logger.removeHandler(caplog.handler)
+    assert not [record.getMessage() for record in caplog.records if record.name.startswith("transformers")]
 
 
 @pytest.mark.parametrize("kind", MODELS)

@@ -141,8 +141,11 @@ def test_functions_return_tables_splits_or_text_sets():
     ("train", "columns", "message"),
     [
         ([{"a": "x", "b": "y"}] * 2, {}, "has the columns a, b: name those of the texts and their classes"),
-        (rows(4), {"text": "body"}, "has no column 'body'; its columns are text, label"),
-        (rows(4), {"client": "who"}, "has no column 'who'"),
+        (rows(4), {"text": "body"}, "has no column 'body'; its columns are text, label: name one with --text"),
+        (rows(4), {"label": "kind"}, "has no column 'kind'; .*: name one with --label"),
+        (rows(4), {"client": "who"}, "has no column 'who'; .*: name one with --client"),
+        (rows(4), {"prompt": "text, asked"}, "has no column 'asked'; .*: name one with --prompt"),
+        (rows(4), {"answer": "said"}, "has no column 'said'; .*: name one with --answer"),
         ([{"text": "a", "label": 1}] * 4, {}, "all training texts of .* have the label '1'; a classifier needs two"),
         ([*rows(4), {"text": " ", "label": 1}], {}, "row 4: text is empty; write a text there, or remove the row"),
         ([*rows(4), {"text": 3, "label": 1}], {}, "row 4: text must be a text, got 3"),

@@ -58,7 +58,9 @@ def test_classified_texts_are_padded_on_the_right():
 
 def test_what_is_too_long_is_refused_or_cut_and_counted():
     texts = classified("abcdef", "a", "abcd")
-    with pytest.raises(DataError, match=r"1 of 3 samples have more than 6 tokens \(the longest 8\); allow truncation"):
+    with pytest.raises(
+        DataError, match=r"1 of 3 samples have more than 6 tokens \(the longest 8\): .* --truncate, or .* --max-length"
+    ):
         tokens(texts, Letters(), 6)
     found = tokens(texts, Letters(), 6, truncate=True)
     assert found.truncated == 1

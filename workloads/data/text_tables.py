@@ -39,14 +39,15 @@ class Table:
     lines: Sequence[str]
     classes: Mapping[str, Sequence[str]]
 
-    def values(self, column: str) -> list[Any]:
-        """Return the values of a column.
+    def values(self, column: str, option: str | None = None) -> list[Any]:
+        """Return the values of a column, which an option may name.
 
         Raises:
             DataError: There is no such column, or a row lacks it.
         """
         if column not in self.columns:
-            raise DataError(f"{self.name} has no column {column!r}; its columns are {', '.join(self.columns)}")
+            remedy = "" if option is None else f": name one with --{option}"
+            raise DataError(f"{self.name} has no column {column!r}; its columns are {', '.join(self.columns)}{remedy}")
         found = [row.get(column, LACKING) for row in self.rows]
         for value, line in zip(found, self.lines, strict=True):
             if value is LACKING:

@@ -271,6 +271,7 @@ def test_square_images_with_channels_first_are_taken(own, shape):
         ({"model": "own:network"}, FederationError, "cannot take the training data, of shape"),
         ({"model": "own:nothing"}, RunError, "nothing"),
         ({"device": "cuda:7"}, RunError, "the device cuda:7 is not there: "),
+        ({"device": "cuda:0,cuda:1"}, RunError, "takes one device, got cuda:0,cuda:1; .* --executor ray --device cuda"),
         ({"device": "quantum"}, RunError, "quantum"),
     ],
 )

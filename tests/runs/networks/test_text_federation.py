@@ -114,6 +114,18 @@ def test_a_file_of_classified_texts_from_the_command_line_to_peft(tmp_path, mode
     assert f"{data} does not exist" in capsys.readouterr().err
 
 
+def test_the_help_of_own_texts_ends_with_a_command_its_time_and_its_bytes(tmp_path, models, capsys):
+    data = write(tmp_path / "mails.jsonl", classified())
+    assert main(["train", "fedlora", "--data", str(data), "--model", f"hf:{models / 'bert'}", "--help"]) == 0
+    last = " ".join(capsys.readouterr().out.rpartition("example: ")[2].split())
+    assert re.search(r"^rankproof train fedlora --data mails.jsonl --text body .* minute .* bytes", last)
+
+
+def test_an_export_without_a_run_names_the_command_that_lists_them(tmp_path, capsys):
+    assert main(["runs", "export", str(tmp_path / "none"), "--out", str(tmp_path / "adapter")]) == 2
+    assert "contains no run; name the folder of one; `rankproof runs list" in capsys.readouterr().err
+
+
 def test_a_run_that_is_interrupted_within_a_round_resumes_between_two_steps(tmp_path, models):
     given = {"model": f"hf:{models / 'bert'}", "text": "body", "label": "kind", "client": "site", "dropout": 0.2}
     given |= {"batch": 4, "micro_batch": 3, "optimiser_state": "personal", "rank": 2}
