@@ -8,7 +8,7 @@ the sum of the two angles. Residuals do not reveal an eigenvalue that has not be
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import acos, asin, cos, pi
+from math import acos, asin, cos, inf, pi
 
 import numpy as np
 import torch
@@ -30,11 +30,14 @@ class StateSpectrum:
         rank: Stable rank with its interval, norms included.
         pairs: The largest eigenvalues, decreasing, and their vectors.
         angles: How far each vector is from an eigenvector at most, in radians; a right angle where nothing is known.
+        missed: How far beyond the last value an eigenvalue may be that is missing among them, such as a copy of a
+            repeated one; infinite if there was no search for such.
     """
 
     rank: StableRankInterval
     pairs: RitzPairs
     angles: Array
+    missed: float = inf
 
     def __post_init__(self) -> None:
         fix_arrays(self)
@@ -80,14 +83,19 @@ def state_spectrum(
     pairs = replace(
         found, values=found.values[:wanted], vectors=found.vectors[:wanted], residuals=found.residuals[:wanted]
     )
-    return StateSpectrum(rank, pairs, angles_of(found)[:wanted])
+    return StateSpectrum(rank, pairs, angles_of(found)[:wanted], found.missed)
 
 
 def angles_of(pairs: RitzPairs) -> Array:
-    """Bound the angles between vectors and eigenvectors, as far as the eigenvalues found allow; radians."""
+    """Bound the angles between vectors and eigenvectors, as far as the eigenvalues found allow; radians.
+
+    Args:
+        pairs: The largest eigenvalues, decreasing; one may be missing among them up to `missed` beyond the last.
+    """
+    hidden = float(pairs.values[-1]) + pairs.missed
     angles = np.full(len(pairs), pi / 2.0)
     for place, (value, residual) in enumerate(zip(pairs.values, pairs.residuals, strict=True)):
-        apart = np.delete(np.abs(pairs.values - value) - pairs.residuals, place)
+        apart = np.append(np.delete(np.abs(pairs.values - value) - pairs.residuals, place), value - hidden)
         if place + 1 < len(pairs) and apart.size and residual < (gap := float(apart.min())):
             angles[place] = asin(residual / gap)  # of the last pair the next neighbour is not known
     return angles
