@@ -41,10 +41,7 @@ def to_json(measured: MeasuredNetwork) -> dict[str, Any]:
             for place, (value, residual) in enumerate(zip(report.eigenvalues, report.residuals, strict=True))
         ],
         "eigenvalues_converged": report.converged,
-        "eigenvalues_missed": {
-            "searched": isfinite(report.missed),
-            "beyond_the_last": report.missed,
-        },
+        "eigenvalues_missed": {"searched": isfinite(report.missed), "beyond_the_last": report.missed},
         "quadrature": {
             "about": "one rule per probe, for the spectrum without the eigenvalues above; each of those has mass "
             "1/parameters",

@@ -165,7 +165,7 @@ def load_state(model: nn.Module, path: Path) -> None:
     plain = [name for name, value in own.items() if isinstance(value, Tensor) and value.layout == torch.strided]
     if partial := [name for name in plain if isinstance(state.get(name), Tensor) and not _has_numbers(state[name])]:
         raise CurvatureError(
-            f"{partial[0]} in {path} is a {_kind(state[partial[0]])} tensor: save tensors that hold all of their numbers"
+            f"{partial[0]} in {path} is a {_kind(state[partial[0]])} tensor: save tensors that hold all numbers"
         )
     _complete(state, own, path)
     for name, tensor in own.items():
