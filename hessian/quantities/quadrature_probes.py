@@ -238,8 +238,8 @@ class QuadratureProbes:
     def _second_moments(self, quantity: Quantity, goals: Goals) -> tuple[float, float]:
         """Return the square of the function's deviation from its mean, summed over the rest, and its degrees.
 
-        The nodes of few steps lie closer together than the eigenvalues. Rules with a node at zero spread at least as
-        much as the eigenvalues do, so the larger of the two deviations counts.
+        The nodes of few steps lie closer together than the eigenvalues; those of a single one do not differ at all.
+        Rules with a node at zero spread farther, and give one more moment, so the larger of the two deviations counts.
         """
         rules = [(rule.nodes, rule.weights) for rule in self.rules]
         wider = [rule if one.exact else _with_zero(one) for rule, one in zip(rules, self.rules, strict=True)]
