@@ -2,7 +2,8 @@ r"""A spectrum through training: stable rank and leading eigenpairs at one state
 
 An eigenvector that is found with residual r, at a distance g from the nearest other eigenvalue, is at an angle of at
 most $\arcsin(r/g)$ from the true one (Davis and Kahan, 1970). The angle between vectors of two states is known up to
-the sum of the two angles. Residuals do not reveal an eigenvalue that has not been found, so g refers to those found.
+the sum of the two angles. Residuals do not reveal an eigenvalue that has not been found, so g also allows for one
+where the search for copies leaves it possible (`missed`).
 """
 
 from __future__ import annotations
