@@ -394,7 +394,7 @@ def test_few_steps_do_not_hide_how_much_a_function_varies(steps):
     operator, names = DenseOperator(rotated(values)), ("effective-dimension=10", "log-det=10")
     truth = (values / (values + 10.0)).sum(), np.log(values + 10.0).sum()
     missed = np.zeros(2, dtype=int)
-    for seed in range(40):
-        found = measure(operator, names, steps=steps, products=200, seed=seed)
+    for seed in range(25):
+        found = measure(operator, names, steps=steps, products=80, relative_width=0.5, seed=seed)
         missed += [not found[name].low <= right <= found[name].high for name, right in zip(names, truth, strict=True)]
-    assert missed.max() <= 6  # 5 % of 40 are 2, and 7 or more have a chance of 0.4 %
+    assert missed.max() <= 4  # nodes of one step alone miss 9 and 12; at 5 %, 5 or more have a chance of 0.7 %
