@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from pickle import UnpicklingError
@@ -62,6 +63,7 @@ def _require_one_order(paths: list[Path], word: str, folder: Path) -> None:
     Raises:
         CurvatureError: One does, as in model-2024-01-31 and model-2024-02-01, or epoch-1-step-9 and epoch-2-step-5.
     """
+    others: list[Sequence[int | None]]
     if word:
         others = [[_number_of(path, other) for path in paths] for other in _WORDS[_WORDS.index(word) + 1 :]]
     else:
