@@ -134,6 +134,7 @@ def _dry_run(plan: Plan, folder: Path) -> str:
         f"model: {_model_in_words(plan, found.weights)}",
         f"bytes in {plan.conduct.rounds:,} rounds: {format_bytes(found.down)} down to all clients, "
         f"{format_bytes(found.up)} up{', if ranks stay as at the start' if ranks_change else ''}",
+        *([] if found.time is None else [f"time: {found.time}"]),
     ]
     return "".join(f"# {line}\n" for line in lines) + to_toml(plan)
 
@@ -141,9 +142,11 @@ def _dry_run(plan: Plan, folder: Path) -> str:
 def _model_in_words(plan: Plan, weights: int) -> str:
     """Return the name and the size of a model; a large default network has a remedy."""
     from runs.networks.image_federation import ImageFederation
+    from runs.networks.language_model import PREFIX
 
     name = plan.settings.get("model")
-    told = f"{printable(str(name))}, {weights:,} weights" if name else f"{weights:,} weights"
+    size = f"{weights:,} weights{' in the layers that it adapts' if str(name).startswith(PREFIX) else ''}"
+    told = f"{printable(str(name))}, {size}" if name else size
     if name == ImageFederation.model and weights > MANY_WEIGHTS:
         told += " (the default network is large; --model convnet, --model perceptron or --width N is smaller)"
     return told

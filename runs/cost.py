@@ -28,6 +28,7 @@ from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from rmt.results import Result
 from runs.catalogue import PER_CLIENT
+from runs.estimate import Estimate, estimate
 from runs.experiments import one_thread
 from runs.network_problem import NetworkProblem
 from runs.plan import Parts, Plan, parts_of
@@ -60,9 +61,10 @@ class Forecast(Result):
     Attributes:
         clients: Number of clients.
         samples: Training samples of all clients; None for a toy problem.
-        weights: Numbers in the weights of the model, trained or not.
+        weights: Numbers in the weights that an algorithm trains or adds factors to.
         down: Bytes to all clients in all rounds.
         up: Bytes to the server.
+        time: Estimated time of the local steps; None where no network is trained by such steps.
     """
 
     clients: int
@@ -70,6 +72,7 @@ class Forecast(Result):
     weights: int
     down: float
     up: float
+    time: Estimate | None
 
 
 def forecast(plan: Plan) -> Forecast:
@@ -85,7 +88,8 @@ def forecast(plan: Plan) -> Forecast:
         problem = small.parts.problem
         samples = int(sum(problem.clients.sizes)) if isinstance(problem, NetworkProblem) else None
         weights = sum(prod(weight.shape) for weight in problem.start.values())
-        return Forecast(len(problem.clients), samples, weights, down, up)
+        time = estimate(plan, small.parts, 0, None)
+        return Forecast(len(problem.clients), samples, weights, down, up, time)
 
 
 def cost_of(plan: Plan) -> Cost:
@@ -227,7 +231,8 @@ def _one_round(
     # If all clients take part, the first ones alone are a federation in which all take part.
     all_take_part = plan.settings["cohort"] in (None, len(problem.clients))
     whole = not all_take_part or any(getattr(parts.algorithm, name, None) for name in PER_CLIENT)
-    fed = Federation(problem.clients if whole else [problem.clients[k] for k in range(cohort)], seed=0)
+    clients = problem.clients if whole else [problem.clients[k] for k in range(cohort)]
+    fed = Federation(clients, seed=0, known=getattr(parts.problem, "known", ()))
     state = parts.algorithm.start(fed, Tree(parts.problem.start))
     scale = len(problem.clients) / len(fed.clients)
     before = _bytes_of(fed.ledger.entries) * scale

@@ -19,6 +19,7 @@ from tiny_language import bert, llama, saved, transformers  # noqa: E402
 from algorithms.federation import Federation, FederationError  # noqa: E402
 from rankproof import main  # noqa: E402
 from runs.folder import METRICS, train  # noqa: E402
+from runs.format import format_bytes  # noqa: E402
 from runs.networks.language_model import ARCHITECTURES, Place, tokenizer_of, usual_layers  # noqa: E402
 from runs.networks.peft_export import base_of  # noqa: E402
 from runs.plan import code_of, make_plan, parts_of, read_run  # noqa: E402
@@ -112,6 +113,21 @@ def test_a_file_of_classified_texts_from_the_command_line_to_peft(tmp_path, mode
     data.unlink()
     assert main(["train", "--resume", str(tmp_path / "run"), "--rounds", "4"]) == 2
     assert f"{data} does not exist" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("algorithm", ["rolora", "ffa-lora", "flora"])
+def test_a_dry_run_counts_no_weights_that_clients_have(tmp_path, models, capsys, algorithm):
+    data = write(tmp_path / "mails.jsonl", classified())
+    run = ["train", algorithm, "--data", str(data), "--model", f"hf:{models / 'bert'}", *NAMED, "--rank", "2"]
+    assert main([*run, "--rounds", "3", "--dry-run"]) == 0
+    told = capsys.readouterr().out
+    assert "# time: about " in told
+    assert main([*run, "--rounds", "3", "--out", str(tmp_path / "run")]) == 0
+    names, *_, last = (tmp_path / "run" / METRICS).read_text().splitlines()
+    counted = dict(zip(names.split(","), last.split(","), strict=True))
+    down, up = (format_bytes(float(counted[f"bytes_{way}"])) for way in ("down", "up"))
+    assert f"# bytes in 3 rounds: {down} down to all clients, {up} up" in told
+    assert " weights in the layers that it adapts\n" in told
 
 
 def test_the_help_of_own_texts_ends_with_a_command_its_time_and_its_bytes(tmp_path, models, capsys):
