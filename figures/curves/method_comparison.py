@@ -97,7 +97,7 @@ def methods_headline(table: pd.DataFrame) -> str:
         f"Of {len(common)} methods with a global model {best} has the best mean accuracy over {seeds} "
         f"seed{'s' * (seeds > 1)} ({100 * common.value.max():.1f} %)"
     )
-    if fewest == best:
+    if near.bytes[fewest] == common.bytes[best]:
         return f"{text}, with the fewest bytes of those within {100 * NEAR:.0f} points."
     share = near.bytes[fewest] / common.bytes[best]
     return f"{text}; within {100 * NEAR:.0f} points {fewest} sends the fewest bytes, {share:.2g} times as many."

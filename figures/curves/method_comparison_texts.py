@@ -20,6 +20,8 @@ ADAPTED = (
     *("fedex-lora", "fedloru", "fedloru-finetune", "mfedloru", "frlora", "pfedloru"),
 )
 """Methods whose clients train an adapter of frozen weights, in the order of the catalogue."""
+UNFINISHED = ("pfedloru",)
+"""Left out at laptop scale: the accelerator's time ended before all of its runs."""
 WHOLE_WEIGHTS = ("pfedlora-1", "pfedlora-2")
 """Methods with an adapter, for personal models, that also train and send all weights."""
 DIVIDED = {"rolora": ("steps",), "pfedloru": ("steps", "personal_steps")}
@@ -83,13 +85,13 @@ SENTENCES = Comparison(
             "laptop",
             4,
             8,
-            ADAPTED,
+            tuple(name for name in ADAPTED if name not in UNFINISHED),
             held_out=256,
             rounds=12,
             every=2,
             seeds=3,
             rates=(0.005, 0.01, 0.02, 0.05),
-            measured=5,
+            measured=3,
             samples=5120,
             test_samples=1024,
         ),
@@ -149,7 +151,8 @@ SENTENCES_COMPARED = Figure(
     r"the model before; of methods whose clients do the same in a round without the others. Dotted: limit below "
     r"which we call it rounding. Right: processor time of the fastest measured round, relative to FedLoRA's (on an "
     r"accelerator: wall time). Every client takes the same number of local steps in a round; RoLoRA divides them "
-    r"between its two halves, and pFedLoRU between the common and the personal factors. Every method has the same "
+    r"between its two halves, and pFedLoRU, which is compared at the scale paper only, between the common and the "
+    r"personal factors. Every method has the same "
     r"sentences, clients and initial weights for a seed, and a learning rate of its own, chosen by the accuracy on "
     r"samples held out for validation (personal models: on the clients' own held-out samples) with another seed and "
     r"without test sentences. All other options are the defaults, and all clients have the same rank, so RBLA does "

@@ -170,6 +170,10 @@ def test_the_headline_names_the_fewest_bytes_near_the_best():
         "the fewest bytes, 0.25 times as many."
     )
     assert methods_headline(table[table.method != "B"]).endswith("with the fewest bytes of those within 2 points.")
+    same = table.assign(bytes=25).loc[::-1]  # another method is named first, with as many bytes
+    assert methods_headline(same).endswith(
+        "A has the best mean accuracy over 1 seed (90.0 %), with the fewest bytes of those within 2 points."
+    )
 
 
 def test_rates_at_an_end_of_the_grid_are_named():
