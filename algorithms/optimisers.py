@@ -204,7 +204,16 @@ def gradient_step(w: Tensors, gradients: Tensors, rate: float) -> Tensors:
     """Return w - rate g, with the product rounded before the difference."""
     if _one_by_one(w, gradients):
         return [value - rate * grad for value, grad in zip(w, gradients, strict=True)]
-    return list(torch._foreach_sub(w, torch._foreach_mul(gradients, rate)))
+    if any(map(_differ, w, gradients)):
+        return list(torch._foreach_sub(w, torch._foreach_mul(gradients, rate)))
+    stepped = list(torch._foreach_mul(gradients, -rate))
+    torch._foreach_add_(stepped, w)  # the same bits, without memory for a second result
+    return stepped
+
+
+def _differ(one: Tensor, other: Tensor) -> bool:
+    """Return whether two tensors differ in type, shape or layout, so a sum depends on which of them comes first."""
+    return one.dtype != other.dtype or one.shape != other.shape or one.stride() != other.stride()
 
 
 class _List:

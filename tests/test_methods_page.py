@@ -9,6 +9,7 @@ import torch
 from algorithms.federation import Federation
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
+from hessian.numerics.live_bytes import measure_memory
 from runs.catalogue import ALGORITHMS, options_of
 from runs.plan import PER_CLIENT, make_plan, parts_of
 
@@ -109,6 +110,35 @@ def test_a_mean_is_exact_if_the_model_is_the_mean_of_the_clients_models(name):
     exact = ROWS[name][4].startswith("exact")
     assert exact or ROWS[name][4].startswith("inexact")
     assert off < 1e-12 if exact else off > 1e-9
+
+
+HELD = PAGE.split("| numbers held for each client | until | methods |")[1].split("\n\n")[0]
+FORMULAS = {
+    name: tuple(value(formula) for formula in re.findall(r"\$`[^`]+`\$", line.split("|")[1]))
+    for line in HELD.splitlines()
+    for name in re.findall(r"`([a-z0-9-]+)`", line.split("|")[3] if line.count("|") > 3 else "")
+}
+
+
+def peak(name, count):
+    """Return the largest number of numbers that the first round of some clients holds at a time."""
+    problem = "regression" if name == "rolora-exact" else "quadratics"
+    given = {"rank": 2, "personal_rank": 2, "clients": count, "steps": 1, "rows": 7, "columns": 5, "truncation": 0.0}
+    known = options_of(name, problem, {})
+    parts = parts_of(make_plan(name, problem, {key: entry for key, entry in given.items() if key in known}))
+    fed = Federation(parts.problem.clients)
+    state = parts.algorithm.start(fed, Tree(W=torch.eye(7, 5, dtype=torch.float64)))
+    cohort = tuple(range(count))
+    return measure_memory(lambda: one_round(parts.algorithm.round, fed, state, cohort), torch.device("cpu"))[1].peak / 8
+
+
+@pytest.mark.parametrize("name", [name for name in ROWS if name != "central"])
+def test_memory_grows_with_the_clients_as_the_page_says(name):
+    """Central training has one client. A scalar for each client, such as a loss, does not count."""
+    assert set(FORMULAS) < set(ROWS)
+    least, most = (FORMULAS.get(name, (0,))[place] for place in (0, -1))
+    growth = (peak(name, 16) - peak(name, 8)) / 8
+    assert least <= growth < most + 3
 
 
 def test_the_pages_sizes_are_right():

@@ -7,15 +7,25 @@ makes the runs on an accelerator.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from figures.curves.method_comparison_picture import draw_methods
-from figures.curves.method_comparison_runs import DATA, FAMILY, METHOD_SIZES, MethodSizes, design_of, measure_rounds
+from figures.curves.method_comparison_runs import (
+    FAMILY,
+    FASHION,
+    Comparison,
+    MethodSizes,
+    design_of,
+    device_of,
+    measure_rounds,
+)
 from figures.experiments.cost import announce_cost
 from figures.experiments.experiment import CHOICE, RUN, finals, run_design
 from figures.figure import Figure, Settings
+from figures.pieces import Rows, piece
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -26,20 +36,33 @@ EXACT = 1e-4
 """Largest relative error of an aggregation that is exact up to rounding in single precision."""
 
 
-def methods_data(settings: Settings) -> pd.DataFrame:
-    """Choose the learning rates on validation samples, run every method, and measure the rounds of its first seed."""
-    design, sizes = design_of(settings), settings.sizes(METHOD_SIZES)
+def compare_methods(of: Comparison, settings: Settings) -> pd.DataFrame:
+    """Choose the learning rates on validation samples, run every method, and measure the rounds of its first seed.
+
+    Returns:
+        The table of `run_design` with the kind of device of every row, and rows of the stages `seconds` and `error`.
+    """
+    design, sizes = design_of(settings, of), settings.sizes(of.sizes)
     announce_cost(design, settings)
     table = run_design(design, settings)
-    runs = table[table.stage == RUN]
-    rates = {str(method): float(rate) for method, rate in runs.groupby("method", sort=False).rate.first().items()}
-    rows: list[dict[str, Any]] = []
-    for line in design.lines:
-        label = line.keys["method"]
+    lines = {str(line.keys["method"]): line for line in design.lines}
+    runs = table[["method", "seed", "rate"]].drop_duplicates().itertuples(index=False, name=None)
+    devices = {run: device_of(lines[run[0]], design.rounds, run[1], run[2], settings) for run in runs}
+    table["device"] = [devices[run] for run in zip(table.method, table.seed, table.rate, strict=True)]
+    runs_of = table[table.stage == RUN].groupby("method", sort=False)
+    seed, here = int(table[table.stage == RUN].seed.min()), settings.device.partition(":")[0]
+    rows: Rows = []
+    for label, rate in runs_of.rate.first().items():
         settings.report(f"rounds of {label}")
-        common = {"method": label, "seed": int(runs.seed.min()), "rate": rates[str(label)], "bytes": 0, "failed": 0}
-        rows += [{**common, **row} for row in measure_rounds(line, rates[str(label)], sizes, settings)]
+        measure = partial(measure_rounds, lines[str(label)], float(rate), seed, sizes, settings)
+        common = {"method": label, "seed": seed, "rate": float(rate), "bytes": 0, "failed": 0, "device": here}
+        rows += [{**common, **row} for row in piece(settings, f"{label}, rate {rate}", measure)]
     return pd.concat([table, pd.DataFrame(rows)[list(table.columns)]], ignore_index=True)
+
+
+def methods_data(settings: Settings) -> pd.DataFrame:
+    """Compute the table on Fashion-MNIST."""
+    return compare_methods(FASHION, settings)
 
 
 def round_times(table: pd.DataFrame) -> dict[str, float]:
@@ -74,7 +97,7 @@ def methods_headline(table: pd.DataFrame) -> str:
         f"Of {len(common)} methods with a global model {best} has the best mean accuracy over {seeds} "
         f"seed{'s' * (seeds > 1)} ({100 * common.value.max():.1f} %)"
     )
-    if fewest == best:
+    if near.bytes[fewest] == common.bytes[best]:
         return f"{text}, with the fewest bytes of those within {100 * NEAR:.0f} points."
     share = near.bytes[fewest] / common.bytes[best]
     return f"{text}; within {100 * NEAR:.0f} points {fewest} sends the fewest bytes, {share:.2g} times as many."
@@ -88,7 +111,8 @@ def methods_found(table: pd.DataFrame) -> str:
     )
     exact = [method for method, error in errors.items() if error <= EXACT]
     others = ", ".join(f"{method} {error:.2g}" for method, error in errors.items() if error > EXACT)
-    unit = times.get("FedAvg", float("nan"))
+    first = str(means.index[0])
+    unit = times.get(first, float("nan"))
     groups = finals(table).groupby("method", sort=False).value
     spread = 100 * float((groups.max() - groups.min()).max())
     slowest = max(times, key=lambda method: times[method])
@@ -98,14 +122,14 @@ def methods_found(table: pd.DataFrame) -> str:
         f"by up to {spread:.1f} points, and so few seeds decide no small difference between methods. The aggregation "
         f"is exact up to rounding with {', '.join(exact)}. The largest error relative to the mean change of the "
         f"clients' models is: {others}. {ends_of_grid(table)}A round takes at most {times[slowest] / unit:.1f} times "
-        f"as long as FedAvg's, with {slowest}."
+        f"as long as {first}'s, with {slowest}."
     )
 
 
 def methods_sizes(table: pd.DataFrame) -> str:
     """Describe the sizes of the scale that the table was computed at."""
     runs, choice = table[table.stage == RUN], table[table.stage == CHOICE]
-    sizes = next(of for of in METHOD_SIZES.values() if _is_of(runs, of))
+    sizes = next(of for of in FASHION.sizes.values() if _is_of(runs, of))
     federation = sizes.federation
     rates = ", ".join(f"{rate:g}" for rate in sizes.rates)
     tried = (
@@ -172,6 +196,6 @@ METHODS_COMPARED = Figure(
     headline=methods_headline,
     found=methods_found,
     sizes=methods_sizes,
-    datasets=(DATA,),
+    datasets=(FASHION.data,),
     quick_decides=False,
 )

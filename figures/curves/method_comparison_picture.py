@@ -20,7 +20,7 @@ def draw_methods(
 
     Args:
         table: Rows of the stages `run`, `error` and `seconds`.
-        order: Names of the methods, which are numbered from 1.
+        order: Names of the methods, which are numbered from 1; times are relative to the first one's.
         families: Family of each method, which decides its colour.
         times: Time of a round of each method, in seconds.
         exact: Error of an aggregation that counts as rounding.
@@ -49,7 +49,7 @@ def draw_methods(
         by_round.annotate(str(numbers[str(method)]), end, (2, -2), textcoords="offset points", fontsize=6.5)
     by_round.axhline(exact, color="0.45", linewidth=0.8, linestyle=":")
     by_round.set(yscale="log", xlabel="round", ylabel="error of the aggregation")
-    unit = times.get("FedAvg", 1.0)
+    unit = times.get(order[0], 1.0)
     places = [-numbers[method] for method in order]
     bars.barh(
         places,
@@ -58,7 +58,7 @@ def draw_methods(
         height=0.7,
     )
     bars.set_yticks(places, [f"{numbers[method]} {method}" for method in order], fontsize=6.5)
-    bars.set(xlabel="time of a round / FedAvg's", ylim=(-len(order) - 0.6, -0.4))
+    bars.set(xlabel=f"time of a round / {order[0]}'s", ylim=(-len(order) - 0.6, -0.4))
     bars.grid(axis="y", visible=False)
     handles = [bars.plot([], [], color=colour, linewidth=2.5)[0] for colour in colours.values()]
     picture.legend(handles, list(colours), loc="outside lower center", ncols=3)

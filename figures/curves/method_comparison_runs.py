@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,9 +17,10 @@ from algorithms.tree import Tree
 from figures.experiments.experiment import Design, Line
 from figures.figure import Scale, Settings
 from runs.catalogue import ALGORITHMS, GROUPS, options_of
+from runs.index import SETTINGS
+from runs.listing import find_runs
 from runs.plan import parts_of
 
-DATA = "fashion-mnist"
 LABELS: Mapping[str, str] = {
     "fedavg": "FedAvg",
     "fedlin": "FedLin",
@@ -84,6 +86,7 @@ class MethodSizes:
         every: Rounds between evaluations.
         seeds: Number of seeds, the same for all methods.
         rates: Learning rates tried, where there is more than one, with a seed of their own.
+        measured: Number of first rounds whose time and error are measured; default: all.
     """
 
     methods: tuple[str, ...]
@@ -94,6 +97,23 @@ class MethodSizes:
     every: int
     seeds: int
     rates: tuple[float, ...] = field(default=(0.3,))
+    measured: int | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Methods that are compared on one data set.
+
+    Attributes:
+        data: Name of the data set.
+        sizes: Sizes by scale.
+        divided: Options of local steps by method, of those with two kinds of local steps in a round: each kind gets
+            half of the steps. Other methods with two kinds take all steps of both.
+    """
+
+    data: str
+    sizes: Mapping[Scale, MethodSizes]
+    divided: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 _SMALL: Mapping[str, Any] = {
@@ -146,21 +166,34 @@ METHOD_SIZES: dict[Scale, MethodSizes] = {
 }
 
 
-def line_of(name: str, sizes: MethodSizes) -> Line:
+FASHION = Comparison("fashion-mnist", METHOD_SIZES)
+
+
+def line_of(name: str, sizes: MethodSizes, of: Comparison = FASHION) -> Line:
     """Return the line of a method, which chooses a learning rate of its own."""
-    known = options_of(name, DATA, {})
+    known = options_of(name, of.data, {})
     given = {**sizes.federation, "evaluate_every": sizes.every, "rank": sizes.rank, "tau": sizes.tau}
+    for option in of.divided.get(name, ()):
+        given[option] = sizes.federation["steps"] // 2
     options = {key: entry for key, entry in given.items() if key in known or key == "evaluate_every"}
     personal = hasattr(ALGORITHMS[name].kind, "personal_weights")
     metric = "personal_accuracy" if personal else "accuracy"
-    return Line({"method": LABELS[name]}, name, DATA, options, metric, name, True)
+    return Line({"method": LABELS[name]}, name, of.data, options, metric, name, True)
 
 
-def design_of(settings: Settings) -> Design:
+def design_of(settings: Settings, of: Comparison = FASHION) -> Design:
     """Return the runs of a scale; learning rates are chosen by runs as long as the figure's."""
-    sizes = settings.sizes(METHOD_SIZES)
-    lines = tuple(line_of(name, sizes) for name in sizes.methods)
+    sizes = settings.sizes(of.sizes)
+    lines = tuple(line_of(name, sizes, of) for name in sizes.methods)
     return Design(lines, sizes.rounds, sizes.seeds, sizes.rates, sizes.rounds)
+
+
+def device_of(line: Line, rounds: int, seed: int, rate: float, settings: Settings) -> str:
+    """Return the kind of device that a run was made on; that of the settings if the store lacks it."""
+    trial = line.trial(rounds, (seed,), rate)
+    folder = Path(settings.runs) / trial.plan(seed).folder
+    made = find_runs(folder)[0].conduct.get("device") if (folder / SETTINGS).exists() else None
+    return str(made or settings.device).partition(":")[0]
 
 
 def vector(weights: Mapping[str, Tensor]) -> Tensor:
@@ -195,29 +228,30 @@ def aggregation_error(algorithm: Any, clients: Any, shares: Any, seed: int, befo
     return float((end - ideal).norm() / (ideal - start).norm())
 
 
-def measure_rounds(line: Line, rate: float, sizes: MethodSizes, settings: Settings) -> Iterator[dict[str, Any]]:
-    """Run a method once more; yield the time of each round, and the error of the aggregation where it is defined.
+def measure_rounds(line: Line, rate: float, seed: int, sizes: MethodSizes, settings: Settings) -> list[dict[str, Any]]:
+    """Run a method once more; measure the time of each round, and the error of the aggregation where it is defined.
 
-    Yields:
+    Returns:
         Stage (`seconds` or `error`), round and value. A run that diverges ends with its last finite round.
     """
-    (seed, *_) = design_of(settings).own_seeds(settings)
+    rows: list[dict[str, Any]] = []
     parts = parts_of(line.trial(sizes.rounds, (seed,), rate).plan(seed, settings.place, settings.device))
     problem, algorithm = parts.problem, parts.algorithm
     known = getattr(problem, "known", ())
     fed = Federation(problem.clients, shares=problem.shares, seed=seed, executor=parts.executor, known=known)
     state = algorithm.start(fed, Tree(problem.start))
-    for number in range(1, sizes.rounds + 1):
+    for number in range(1, (sizes.measured or sizes.rounds) + 1):
         before = (state, fed.state)
         started = seconds_of(settings.device)
         try:
             state = one_round(algorithm.round, fed, state)
         except FederationError:
-            return
-        yield {"stage": "seconds", "round": number, "value": seconds_of(settings.device) - started}
+            break
+        rows.append({"stage": "seconds", "round": number, "value": seconds_of(settings.device) - started})
         if line.algorithm in WHOLE and (number - 1) % sizes.every == 0:
             error = aggregation_error(algorithm, problem.clients, problem.shares, seed, before, state)
-            yield {"stage": "error", "round": number, "value": error}
+            rows.append({"stage": "error", "round": number, "value": error})
+    return rows
 
 
 def seconds_of(device: str) -> float:

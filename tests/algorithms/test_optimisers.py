@@ -5,7 +5,7 @@ import torch
 from synchronisations import Synchronisations
 
 from algorithms.federation import FederationError
-from algorithms.optimisers import Adam, AdamW, Sgd
+from algorithms.optimisers import Adam, AdamW, Sgd, gradient_step
 from algorithms.schedules import Cosine
 from algorithms.tree import Tree
 
@@ -202,3 +202,28 @@ def test_the_counter_counts():
 def test_values_out_of_range_are_refused(make, message):
     with pytest.raises(FederationError, match=message):
         make()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
+def test_a_plain_step_rounds_the_product_before_the_difference(dtype):
+    rng = torch.Generator().manual_seed(0)
+    w = [torch.randn(shape, generator=rng).to(dtype) for shape in ((5, 3), (7,), ())]
+    gradients = [torch.randn(value.shape, generator=rng).to(dtype) for value in w]
+    w[1][:4] = torch.tensor([0.0, -0.0, 0.0, -0.0])
+    gradients[1][:4] = torch.tensor([0.0, 0.0, -0.0, -0.0])
+    before = [value.clone() for value in (*w, *gradients)]
+    found = gradient_step(w, gradients, 0.3)
+    for value, grad, new in zip(w, gradients, found, strict=True):
+        expected = value - grad * 0.3
+        assert torch.equal(new, expected)
+        assert torch.equal(new.signbit(), expected.signbit())
+    assert all(map(torch.equal, (*w, *gradients), before))
+
+
+def test_a_plain_step_keeps_the_type_and_the_layout_of_the_weights():
+    w = [torch.arange(6.0).reshape(2, 3), torch.ones(2, dtype=torch.float64), torch.ones(2, 2)]
+    gradients = [torch.ones(3, 2).T, torch.full((2,), 0.5), torch.ones(()).expand(2, 2)]
+    found = gradient_step(w, gradients, 0.25)
+    for value, grad, new in zip(w, gradients, found, strict=True):
+        assert torch.equal(new, value - 0.25 * grad)
+        assert (new.dtype, new.stride()) == (value.dtype, value.stride())

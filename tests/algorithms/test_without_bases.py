@@ -16,6 +16,7 @@ from algorithms.descent import Descent
 from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.fed_sb import FedSB
 from algorithms.federation import Federation, Memory, Sequential
+from algorithms.fedhm import FedHM
 from algorithms.fedlrt import FeDLRT
 from algorithms.fedlrt_naive import NaiveFeDLRT, own_bases
 from algorithms.flexlora import SPLITS, FlexLoRA
@@ -110,6 +111,23 @@ def flexlora(rank, split, batch):
     return found
 
 
+def fedhm(ranks, batch):
+    found, W = [], W0
+    for number, cohort in by_hand.rounds():
+        U, sigma, Vh = np.linalg.svd(W)
+        uploads = []
+        for k in cohort:
+            r = ranks[k]
+            a, b = U[:, :r] * sigma[:r] ** 0.5, sigma[:r, None] ** 0.5 * Vh[:r]
+            for chosen in by_hand.Draws(number, 1, k).steps(by_hand.STEPS, batch):
+                G = slope(k, a @ b, chosen)
+                a, b = a - RATE * G @ b.T, b - RATE * a.T @ G
+            uploads.append(a @ b)
+        W = mean(cohort, uploads)
+        found.append(W)
+    return found
+
+
 def fed_sb(rank, batch):
     """Steps in R are steps in W between the projections on the columns of A and the rows of B."""
     alpha, found = float(by_hand.ALPHA), []
@@ -188,6 +206,15 @@ def test_naive_fedlrt_as_printed_puts_the_mean_coefficients_in_the_first_clients
 def test_flexlora_is_its_box(split, rank, executor, kind, batch):
     algorithm = FlexLoRA(Descent(by_hand.STEPS, RATE, batch), Written(rank, float(by_hand.ALPHA)), split)
     agree(models(algorithm, federation(kind, executor()))[0], flexlora(rank, split, batch))
+
+
+@pytest.mark.parametrize("batch", [None, 1])
+@pytest.mark.parametrize("kind", [Samples, Knowing])
+@pytest.mark.parametrize("ranks", [(1, 1, 1), (2, 2, 2), (1, 2, 1)])
+def test_fedhm_is_its_loop(ranks, kind, batch):
+    local = Descent(by_hand.STEPS, RATE, batch)
+    for algorithm in [FedHM(local, 1, ranks), *([FedHM(local, ranks[0])] if len({*ranks}) == 1 else [])]:
+        agree(models(algorithm, federation(kind))[0], fedhm(ranks, batch))
 
 
 @pytest.mark.parametrize("batch", [None, 1])

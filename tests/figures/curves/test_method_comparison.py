@@ -16,19 +16,19 @@ from algorithms.flora import FLoRA
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from figures.aggregation_error import ExchangeRecorder
-from figures.curves import method_comparison_runs
 from figures.curves.method_comparison import (
     EXACT,
     METHODS_COMPARED,
+    compare_methods,
     ends_of_grid,
     largest_errors,
-    methods_data,
     methods_headline,
     round_times,
     summary,
 )
 from figures.curves.method_comparison_runs import (
     FAMILY,
+    FASHION,
     LABELS,
     LEFT_OUT,
     METHOD_SIZES,
@@ -122,10 +122,8 @@ TINY = MethodSizes(
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(method_comparison_runs, "DATA", "examples.own_images:images")
-        patch.setitem(METHOD_SIZES, "quick", TINY)
-        yield methods_data(Settings(runs=tmp_path_factory.mktemp("runs")))
+    comparison = replace(FASHION, data="examples.own_images:images", sizes={"quick": TINY})
+    return compare_methods(comparison, Settings(runs=tmp_path_factory.mktemp("runs")))
 
 
 def test_a_tiny_version_has_every_stage(tiny):
@@ -137,6 +135,7 @@ def test_a_tiny_version_has_every_stage(tiny):
     assert not tiny.failed.any()
     assert set(tiny[tiny.stage == "run"].seed) == {0, 1}
     assert set(tiny[tiny.stage == "choice"].seed) == {99}
+    assert set(tiny.device) == {"cpu"}
 
 
 def test_a_tiny_versions_rates_did_best_on_validation_samples(tiny):
@@ -171,6 +170,10 @@ def test_the_headline_names_the_fewest_bytes_near_the_best():
         "the fewest bytes, 0.25 times as many."
     )
     assert methods_headline(table[table.method != "B"]).endswith("with the fewest bytes of those within 2 points.")
+    same = table.assign(bytes=25).loc[::-1]  # another method is named first, with as many bytes
+    assert methods_headline(same).endswith(
+        "A has the best mean accuracy over 1 seed (90.0 %), with the fewest bytes of those within 2 points."
+    )
 
 
 def test_rates_at_an_end_of_the_grid_are_named():
