@@ -111,9 +111,12 @@ def wide_perceptron(device: str, batch: int) -> Network:
     return Network(network, nn.CrossEntropyLoss(), x, y)
 
 
-def token_loss(logits: Tensor, targets: Tensor) -> Tensor:
-    """Return the cross-entropy of the next tokens."""
-    return nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+class TokenLoss(nn.CrossEntropyLoss):
+    """The mean cross-entropy of the next tokens."""
+
+    def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
+        """Return the loss of logits (n, length, vocabulary)."""
+        return super().forward(logits.flatten(0, 1), targets.flatten())
 
 
 def transformer(
@@ -124,7 +127,7 @@ def transformer(
     with torch.device(device):  # a billion weights take minutes to be drawn on a processor
         network = Decoder(vocabulary, width, layers, heads, 64).eval()
         tokens = torch.randint(vocabulary, (batch, 65))
-    return Network(network, token_loss, tokens[:, :-1], tokens[:, 1:])
+    return Network(network, TokenLoss(), tokens[:, :-1], tokens[:, 1:])
 
 
 def language_model(device: str, batch: int) -> Network:
