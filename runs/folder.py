@@ -15,7 +15,7 @@ from dataclasses import replace as with_changes
 from itertools import chain, islice
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from algorithms.federation import Executor, FederationError, InterruptedWorkError
 from algorithms.ledger import Entry, Ledger
@@ -43,6 +43,7 @@ from runs.plan import (
     write_plan,
 )
 from runs.settings import ANEW, ELSEWHERE, Conduct, Remedy, RunError
+from runs.spectrum import SpectrumTable
 from runs.stored import named_types
 from runs.tables import Mark, Table, is_continuation, read_marked, rows_of
 from runs.tracking import OnRound, guard
@@ -50,9 +51,6 @@ from workloads.files import SCRATCH, naming_errors, require_writable, write_whol
 from workloads.processes.locks import LOCK, lock_folder
 from workloads.progress import WORTH_SAYING
 from workloads.written import RECORD, FolderRecord, ForeignFileError
-
-if TYPE_CHECKING:
-    from runs.spectrum import SpectrumTable
 
 METRICS, LEDGER, CHECKPOINTS, BOARD = "metrics.csv", "ledger.csv", "checkpoints", "tensorboard"
 SPECTRUM = "spectrum.csv"
@@ -120,7 +118,7 @@ def train(
         earlier = earlier_digest(folder)
         checkpoints = checkpoints_of(plan, parts, folder, earlier)
         given = given_of(parts.problem)
-        spectrum = _spectrum_table(plan, parts, folder / SPECTRUM, say)
+        spectrum = SpectrumTable.of(plan, parts, folder / SPECTRUM, say)
         if replace is None:
             _require_log(folder)
             before, tables, known = _read_standing(folder, plan, parts, given, checkpoints, say)
@@ -187,15 +185,6 @@ def train(
             _Writer(folder, tables, checkpoints, plan.conduct, before, ledger, parts.executor, recorder, say, spectrum)
         )
         return writer.follow(begun, made, progress)
-
-
-def _spectrum_table(plan: Plan, parts: Parts, path: Path, say: Callable[[str], None]) -> SpectrumTable | None:
-    """Return the table of spectra that a run asks for; None if it asks for none."""
-    if plan.conduct.spectrum is None and plan.conduct.spectrum_quantities is None:
-        return None
-    from runs.spectrum import SpectrumTable  # other runs do without SciPy
-
-    return SpectrumTable.of(plan, parts, path, say)
 
 
 def _last_written(folder: Path) -> int:

@@ -1,7 +1,8 @@
 """Spectra along a run: quantities of the Hessian at the server's weights every few rounds, in a table of the folder.
 
 Every round is measured without the findings of earlier ones, with random streams of its own, so a run that is resumed
-writes the same table. The checks of the network's structure are made once (`hessian.PassedChecks`).
+writes the same table. The checks of the network's structure are made once (`hessian.PassedChecks`). Modules of
+`hessian` are imported when they are needed, so other runs start without SciPy.
 """
 
 from __future__ import annotations
@@ -11,26 +12,26 @@ import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from algorithms.rounds import RunState
 from algorithms.weights import dense_tree
-from hessian.loss.passed_checks import PassedChecks
-from hessian.numerics.symmetric import CurvatureError
-from hessian.quantities.measurement import MeasureSettings, measure_with, stream_of
-from hessian.quantities.names import Quantity, read_quantities
 from runs.network_problem import NetworkProblem
-from runs.networks.curvatures import SERVER, curvatures
-from runs.networks.language_network import LanguageProblem
 from runs.plan import Parts, Plan
 from runs.settings import ELSEWHERE, RunError
 from runs.tables import rows_of
 from workloads.written import FolderRecord
 
+if TYPE_CHECKING:
+    from hessian.loss.passed_checks import PassedChecks
+    from hessian.quantities.names import Quantity
+
 COLUMNS = ("round", "quantity", "value", "low", "high", "reached", "products")
 CURVES = ("diagonal", "density")
 """Quantities that are not single numbers."""
 DEFAULT = "sharpness"
+WIDTH, PRODUCTS = 0.1, 500
+"""Relative width asked of each interval, and largest number of products at a round."""
 
 
 @dataclass
@@ -44,6 +45,7 @@ class SpectrumTable:
         quantities: Quantities to measure.
         seed: Seed of the run.
         say: Called with a line if a round cannot be measured.
+        checks: Checks that have passed.
         rows: Rows so far, by increasing round.
     """
 
@@ -53,13 +55,13 @@ class SpectrumTable:
     quantities: tuple[Quantity, ...]
     seed: int
     say: Callable[[str], None]
+    checks: PassedChecks
     rows: list[Mapping[str, Any]] = field(default_factory=list)
-    _checks: PassedChecks = field(default_factory=PassedChecks)
     _failed: bool = False
 
     @staticmethod
-    def of(plan: Plan, parts: Parts, path: Path, say: Callable[[str], None]) -> SpectrumTable:
-        """Return the table that a run asks for. Nothing is written yet.
+    def of(plan: Plan, parts: Parts, path: Path, say: Callable[[str], None]) -> SpectrumTable | None:
+        """Return the table that a run asks for; None if it asks for none. Nothing is written yet.
 
         Args:
             plan: The run.
@@ -74,7 +76,13 @@ class SpectrumTable:
         """
         conduct = plan.conduct
         if conduct.spectrum is None:
-            raise RunError("--spectrum-quantities needs --spectrum N, the number of rounds between measurements")
+            if conduct.spectrum_quantities is not None:
+                raise RunError("--spectrum-quantities needs --spectrum N, the number of rounds between measurements")
+            return None
+        from hessian.loss.passed_checks import PassedChecks
+        from hessian.quantities.names import read_quantities
+        from runs.networks.language_network import LanguageProblem
+
         if not isinstance(parts.problem, NetworkProblem) or isinstance(parts.problem, LanguageProblem):
             raise RunError(
                 f"--spectrum measures networks on images, such as --data mnist, not {plan.problem}; leave it out"
@@ -87,7 +95,7 @@ class SpectrumTable:
             )
         if path.exists() and not FolderRecord(path.parent).owns(path):
             raise RunError(f"{path}: rankproof did not write it, or it has been changed since", ELSEWHERE)
-        return SpectrumTable(path, parts, conduct.spectrum, quantities, plan.settings["seed"], say)
+        return SpectrumTable(path, parts, conduct.spectrum, quantities, plan.settings["seed"], say, PassedChecks())
 
     def resume(self, state: RunState) -> None:
         """Keep the rows up to a state, from which the run continues, and measure that state if its rows are missing.
@@ -109,6 +117,8 @@ class SpectrumTable:
         """
         if state.round % self.every or any(row["round"] == state.round for row in self.rows):
             return
+        from hessian.numerics.symmetric import CurvatureError
+
         try:
             self.rows += self._rows_at(state)
         except CurvatureError as error:
@@ -124,12 +134,18 @@ class SpectrumTable:
 
     def _rows_at(self, state: RunState) -> list[Mapping[str, Any]]:
         """Return a row for each quantity."""
+        from hessian.quantities.measurement import MeasureSettings, measure_with, stream_of
+        from runs.networks.curvatures import SERVER, curvatures
+
         problem = self.parts.problem
         assert isinstance(problem, NetworkProblem)
         weights = dense_tree(self.parts.algorithm.weights(state.algorithm), problem.start)
-        ((_, operator),) = curvatures(problem, weights, (SERVER,), checks=self._checks)
+        ((_, operator),) = curvatures(problem, weights, (SERVER,), checks=self.checks)
         found = measure_with(
-            operator, self.quantities, MeasureSettings(), lambda part: stream_of(part, self.seed, state.round)
+            operator,
+            self.quantities,
+            MeasureSettings(WIDTH, products=PRODUCTS),
+            lambda part: stream_of(part, self.seed, state.round),
         )
         products = sum(found.products.values())
         return [
