@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,30 +33,34 @@ WIDTH, PRODUCTS = 0.1, 500
 """Relative width asked of each interval, and largest number of products at a round."""
 
 
-@dataclass
 class SpectrumTable:
-    """The table of spectra of one run.
+    """The table of spectra of one run."""
 
-    Attributes:
-        path: Path of the table.
-        parts: Algorithm and problem of the run.
-        every: Rounds between two measurements.
-        quantities: Quantities to measure.
-        seed: Seed of the run.
-        say: Called with a line if a round cannot be measured.
-        checks: Checks that have passed.
-        rows: Rows so far, by increasing round.
-    """
+    def __init__(
+        self,
+        path: Path,
+        parts: Parts,
+        every: int,
+        quantities: tuple[Quantity, ...],
+        seed: int,
+        say: Callable[[str], None],
+        checks: PassedChecks,
+    ) -> None:
+        """Prepare the table; nothing is read or written yet.
 
-    path: Path
-    parts: Parts
-    every: int
-    quantities: tuple[Quantity, ...]
-    seed: int
-    say: Callable[[str], None]
-    checks: PassedChecks
-    rows: list[Mapping[str, Any]] = field(default_factory=list)
-    _failed: bool = False
+        Args:
+            path: Path of the table.
+            parts: Algorithm and problem of the run.
+            every: Rounds between two measurements.
+            quantities: Quantities to measure.
+            seed: Seed of the run.
+            say: Called with a line if a round cannot be measured.
+            checks: Checks that have passed.
+        """
+        self.path, self.parts, self.every, self.quantities = path, parts, every, quantities
+        self.seed, self.say, self.checks = seed, say, checks
+        self.rows: list[Mapping[str, Any]] = []
+        self._failed = False
 
     @staticmethod
     def of(plan: Plan, parts: Parts, path: Path, say: Callable[[str], None]) -> SpectrumTable | None:
