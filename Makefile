@@ -5,6 +5,8 @@
 # `make mutants ROOM=rmt`: wrong lines on purpose, and which of them the room's tests notice.
 # `make formal`: compile the theorems in Coq, which `apt-get install coq libcoq-coquelicot` installs, and compare them
 #                with the record and the ledger; PAPERS=FOLDER for a paper of your own. Nothing else needs Coq.
+# `make gpu`:    on a machine with a GPU: tests of devices, products and estimates in three minutes (MINUTES=N), into
+#                benchmarks/on_gpu.json.
 # `make docs`:   write the pages of findings in docs/ from the ledger, and run the pages that are notebooks.
 # `make site`:   build docs/ with an API reference as a site into site/, strictly; reading it takes no network.
 # Both share one virtual environment and reuse it; verdicts are never reused.
@@ -22,7 +24,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 # Commands and tests start many processes; without stored bytecode, each would compile the project again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: verify test test-all tests test-deep mutants formal lint docs site bench clean
+.PHONY: verify test test-all tests test-deep mutants formal lint docs site bench gpu clean
 
 verify: $(READY)
 	-$(BIN)/rankproof data fetch mnist fashion-mnist
@@ -74,6 +76,9 @@ bench: $(READY)
 	$(BIN)/python benchmarks/large_networks.py --only resnet-18
 	$(BIN)/python benchmarks/kills.py
 	$(BIN)/python benchmarks/federated.py $(if $(PEERS),--peers $(PEERS))
+
+gpu: $(READY)
+	$(BIN)/python benchmarks/on_gpu.py $(addprefix --minutes ,$(MINUTES))
 
 clean:
 	rm -rf $(VENV) report results site build *.egg-info

@@ -29,11 +29,13 @@ from pathlib import Path
 from typing import Any
 
 sys.path[:] = [place for place in sys.path if os.path.abspath(place) != os.path.dirname(os.path.abspath(__file__))]
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from benchmarks.stable_rank_routes import Network
 from figures.provenance import machine, package_versions
 from hessian import Curvature, CurvatureError, stable_rank_of
 from hessian.lanczos.memory import Budget, format_bytes
@@ -67,61 +69,73 @@ class Decoder(nn.Module):
         return self.head(self.layers(hidden, mask=mask, is_causal=True))
 
 
-def resnet_18(device: str, batch: int, memory: Budget | None) -> Curvature:
-    """Return ResNet-18 after 30 steps of stochastic gradient descent."""
+def fashion(count: int) -> tuple[Tensor, Tensor]:
+    """Return Fashion-MNIST images (count, 1, 28, 28) and classes.
+
+    Raises:
+        DataError: They are not on this machine.
+    """
     images = load("fashion-mnist")
-    count = 30 * batch
-    x = pool(images, 28, torch.float32)[:count, None].to(device)
-    y = torch.from_numpy(images.labels.astype(np.int64))[:count].to(device)
-    network = resnet(18, 10, 0, channels=1).to(device).train()
+    return pool(images, 28, torch.float32)[:count, None], torch.from_numpy(images.labels.astype(np.int64))[:count]
+
+
+def train_resnet_18(images: Tensor, classes: Tensor, batch: int, width: int = 64) -> nn.Module:
+    """Return ResNet-18 after a step of stochastic gradient descent on each batch, in evaluation mode."""
+    network = resnet(18, 10, 0, channels=1, width=width).to(images.device).train()
     optimizer = torch.optim.SGD(network.parameters(), lr=0.005, momentum=0.9)
-    for step in follow(range(30), "training"):
-        rows = slice(step * batch, (step + 1) * batch)
+    for start in follow(range(0, len(images), batch), "training"):
+        rows = slice(start, start + batch)
         optimizer.zero_grad()
-        nn.functional.cross_entropy(network(x[rows]), y[rows]).backward()
+        nn.functional.cross_entropy(network(images[rows]), classes[rows]).backward()
         optimizer.step()
-    _forget_peak()
-    return Curvature(network, nn.CrossEntropyLoss(), (x[:batch], y[:batch]), batch_norm="running", memory=memory)
+    network.zero_grad(set_to_none=True)
+    return network.eval()
 
 
-def narrow_resnet(device: str, batch: int, memory: Budget | None) -> Curvature:
+def resnet_18(device: str, batch: int) -> Network:
+    """Return ResNet-18 after 30 steps of stochastic gradient descent."""
+    x, y = (part.to(device) for part in fashion(30 * batch))
+    return Network(train_resnet_18(x, y, batch), nn.CrossEntropyLoss(), x[:batch], y[:batch])
+
+
+def narrow_resnet(device: str, batch: int) -> Network:
     """Return ResNet-10 of width 16 at its initial weights on random images: activations dominate its memory."""
     x, y = torch.randn(batch, 1, 28, 28, device=device), torch.randint(10, (batch,), device=device)
-    network = resnet(10, 10, 0, channels=1, width=16).to(device).eval()
-    _forget_peak()
-    return Curvature(network, nn.CrossEntropyLoss(), (x, y), memory=memory)
+    return Network(resnet(10, 10, 0, channels=1, width=16).to(device).eval(), nn.CrossEntropyLoss(), x, y)
 
 
-def wide_perceptron(device: str, batch: int, memory: Budget | None) -> Curvature:
+def wide_perceptron(device: str, batch: int) -> Network:
     """Return a perceptron of 1.3 million parameters on random inputs: vectors dominate its memory."""
     x, y = torch.randn(batch, 784, device=device), torch.randint(10, (batch,), device=device)
     network = perceptron(784, (1024, 512), 10, 0, dtype=torch.float32).to(device)
-    _forget_peak()
-    return Curvature(network, nn.CrossEntropyLoss(), (x, y), memory=memory)
+    return Network(network, nn.CrossEntropyLoss(), x, y)
+
+
+class TokenLoss(nn.CrossEntropyLoss):
+    """The mean cross-entropy of the next tokens."""
+
+    def forward(self, logits: Tensor, targets: Tensor) -> Tensor:
+        """Return the loss of logits (n, length, vocabulary)."""
+        return super().forward(logits.flatten(0, 1), targets.flatten())
 
 
 def transformer(
-    device: str, batch: int, memory: Budget | None, width: int = 768, layers: int = 12, heads: int = 12
-) -> Curvature:
+    device: str, batch: int, width: int = 768, layers: int = 12, heads: int = 12, vocabulary: int = 20_000
+) -> Network:
     """Return a transformer, by default with 100 million parameters."""
     torch.manual_seed(0)
     with torch.device(device):  # a billion weights take minutes to be drawn on a processor
-        network = Decoder(20_000, width, layers, heads, 64).eval()
-        tokens = torch.randint(20_000, (batch, 65))
-
-    def loss(logits: Tensor, targets: Tensor) -> Tensor:
-        return nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
-
-    return Curvature(network, loss, (tokens[:, :-1], tokens[:, 1:]), memory=memory)
+        network = Decoder(vocabulary, width, layers, heads, 64).eval()
+        tokens = torch.randint(vocabulary, (batch, 65))
+    return Network(network, TokenLoss(), tokens[:, :-1], tokens[:, 1:])
 
 
-def language_model(device: str, batch: int, memory: Budget | None) -> Curvature:
+def language_model(device: str, batch: int) -> Network:
     """Return the pretrained SmolLM2-135M on instructions of 48 tokens."""
     from benchmarks.language_hessians import smollm2
 
     network, loss, inputs, targets = smollm2(batch, 48)
-    _forget_peak()
-    return Curvature(network.to(device), loss, (inputs.to(device), targets.to(device)), memory=memory)
+    return Network(network.to(device), loss, inputs.to(device), targets.to(device))
 
 
 NETWORKS = {
@@ -156,7 +170,10 @@ def _peak() -> float:
 def measure(name: str, device: str, batch: int, threads: int, memory: Budget | None, width: float, answer: Any) -> None:
     """Measure one network, in a fresh process."""
     torch.set_num_threads(threads)
-    operator = NETWORKS[name](device, batch, memory)
+    network = NETWORKS[name](device, batch)
+    _forget_peak()
+    operator = Curvature(network.model, network.loss, network.data, memory=memory)
+    del network
     peak_of_checks = _peak()
     vector = torch.ones((1, operator.P), device=device)
     products = []

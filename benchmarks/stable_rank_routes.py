@@ -22,6 +22,7 @@ from hessian import Curvature, Krylov, stable_rank
 from hessian.lanczos.basis_rows import Store
 from hessian.lanczos.bounds import known_square
 from hessian.lanczos.probes import draw_probes
+from hessian.loss.batches import Loss
 from hessian.pyhessian.guards import supplying_torch
 
 Route = Callable[[float, int], float]
@@ -31,25 +32,13 @@ RESERVED = 40
 
 
 @dataclass(frozen=True)
-class Problem:
-    """A model, its loss over one resident batch, and its stable rank.
-
-    Attributes:
-        truth: The stable rank, and how it was got.
-        top: The eigenvalue of largest modulus.
-        square: The squared Frobenius norm.
-        variance: Relative variance of one Rademacher probe of the squared Frobenius norm.
-    """
+class Network:
+    """A model in evaluation mode and its loss over one resident batch."""
 
     model: nn.Module
-    loss: nn.Module
+    loss: Loss
     inputs: Tensor
     targets: Tensor
-    truth: float
-    top: float
-    square: float
-    variance: float
-    facts: dict[str, Any] = field(default_factory=dict)
 
     @property
     def P(self) -> int:
@@ -65,6 +54,25 @@ class Problem:
         """Compute one gradient over the batch."""
         value = self.loss(self.model(self.inputs), self.targets)
         torch.autograd.grad(value, list(self.model.parameters()))
+
+
+@dataclass(frozen=True)
+class Problem(Network):
+    """A network whose stable rank is known.
+
+    Attributes:
+        truth: The stable rank.
+        top: The eigenvalue of largest modulus.
+        square: The squared Frobenius norm.
+        variance: Relative variance of one Rademacher probe of the squared Frobenius norm.
+        facts: Further numbers, and how the truth was found.
+    """
+
+    truth: float
+    top: float
+    square: float
+    variance: float
+    facts: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -88,7 +96,7 @@ class Session:
     moment: Route | None = None
 
 
-Opener = Callable[[Problem], Session]
+Opener = Callable[[Network], Session]
 
 
 def version_of(package: str) -> str | None:
@@ -99,12 +107,12 @@ def version_of(package: str) -> str | None:
         return None
 
 
-def open_pyhessian(problem: Problem) -> Session:
+def open_pyhessian(problem: Network) -> Session:
     """Open PyHessian 0.1: power iteration or the top node of its Lanczos; plain probes by its product."""
     pyhessian = importlib.import_module("pyhessian")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        own = pyhessian.hessian(problem.model, problem.loss, data=problem.data, cuda=False)
+        own = pyhessian.hessian(problem.model, problem.loss, data=problem.data, cuda=problem.inputs.is_cuda)
     shapes = [p.shape for p in own.params]
 
     def product(vector: Tensor) -> Any:
@@ -141,7 +149,7 @@ def open_pyhessian(problem: Problem) -> Session:
     return Session(product, norms, probes, None, lambda: problem.model.zero_grad(set_to_none=True), moment)
 
 
-def open_curvlinops(problem: Problem) -> Session:
+def open_curvlinops(problem: Network) -> Session:
     """Open curvlinops: SciPy's eigsh; `hutchinson_squared_fro` by 16 probes if vmap is fast; `xtrace` of H@H."""
     curvlinops = importlib.import_module("curvlinops")
     eigsh = importlib.import_module("scipy.sparse.linalg").eigsh
@@ -168,7 +176,7 @@ def open_curvlinops(problem: Problem) -> Session:
     return Session(lambda vector: own @ vector, norms, probes, sketch, lambda: None)
 
 
-def open_eigenthings(problem: Problem) -> Session:
+def open_eigenthings(problem: Network) -> Session:
     """Open hessian-eigenthings: its Lanczos or power iteration; probes by its product; its Hutch++ of the square."""
     operators = importlib.import_module("hessian_eigenthings.operators")
     algorithms = importlib.import_module("hessian_eigenthings.algorithms")

@@ -43,6 +43,7 @@ from runs.plan import (
     write_plan,
 )
 from runs.settings import ANEW, ELSEWHERE, Conduct, Remedy, RunError
+from runs.spectrum import SpectrumTable
 from runs.stored import named_types
 from runs.tables import Mark, Table, is_continuation, read_marked, rows_of
 from runs.tracking import OnRound, guard
@@ -52,6 +53,8 @@ from workloads.progress import WORTH_SAYING
 from workloads.written import RECORD, FolderRecord, ForeignFileError
 
 METRICS, LEDGER, CHECKPOINTS, BOARD = "metrics.csv", "ledger.csv", "checkpoints", "tensorboard"
+SPECTRUM = "spectrum.csv"
+"""Quantities of the Hessian; only where they are asked for (`runs.spectrum`)."""
 LOG = "log.txt"
 """Events of workers, a line each; only where something did."""
 SHARE_OF_TIME = 0.05
@@ -115,6 +118,7 @@ def train(
         earlier = earlier_digest(folder)
         checkpoints = checkpoints_of(plan, parts, folder, earlier)
         given = given_of(parts.problem)
+        spectrum = SpectrumTable.of(plan, parts, folder / SPECTRUM, say)
         if replace is None:
             _require_log(folder)
             before, tables, known = _read_standing(folder, plan, parts, given, checkpoints, say)
@@ -178,7 +182,7 @@ def train(
         if hasattr(parts.executor, "say"):
             parts.executor.say = _log_to(folder, say, early)
         writer = stack.enter_context(
-            _Writer(folder, tables, checkpoints, plan.conduct, before, ledger, parts.executor, recorder, say)
+            _Writer(folder, tables, checkpoints, plan.conduct, before, ledger, parts.executor, recorder, say, spectrum)
         )
         return writer.follow(begun, made, progress)
 
@@ -216,8 +220,9 @@ class _Writer:
         executor: Executor | None,
         recorder: Resumable | None,
         say: Callable[[str], None],
+        spectrum: SpectrumTable | None,
     ) -> None:
-        self._executor, self._recorder, self._say = executor, recorder, say
+        self._executor, self._recorder, self._say, self._spectrum = executor, recorder, say, spectrum
         self._folder, self._checkpoints, self._conduct = folder, checkpoints, conduct
         with _naming_foreign():
             self._metrics = Table(folder / METRICS, before=tables.get(METRICS))
@@ -233,6 +238,9 @@ class _Writer:
         self._saved_within_at, self._cost_within = time.monotonic(), 0.0
         if recorder is not None:
             recorder.recorded = self._save_within_if_due
+        if before is not None and spectrum is not None:
+            with self._writing():
+                spectrum.resume(before.state)
 
     def __enter__(self) -> _Writer:
         return self
@@ -281,6 +289,9 @@ class _Writer:
             self._ledger.append([asdict(entry) for entry in step.ledger.entries[self._travelled :]])
         self._travelled = len(step.ledger.entries)
         self._last, self._written = step.metrics, step.state.round
+        if self._spectrum is not None:
+            with self._writing():
+                self._spectrum.measure(step.state)
         if progress is not None:
             progress(step.metrics)
 
@@ -559,14 +570,14 @@ def _naming_foreign() -> Iterator[None]:
 
 def _require_no_links(folder: Path) -> None:
     """Refuse links in the folder of a run, because they may lead to the files of another run."""
-    for name in (SETTINGS, METRICS, LEDGER, LOG, CHECKPOINTS):
+    for name in (SETTINGS, METRICS, LEDGER, LOG, SPECTRUM, CHECKPOINTS):
         if (folder / name).is_symlink():
             raise RunError(f"{folder / name} is a link, but runs write plain files", ELSEWHERE)
 
 
 def _require_files(folder: Path) -> None:
     _require_no_links(folder)
-    for name in (SETTINGS, METRICS, LEDGER, LOG):
+    for name in (SETTINGS, METRICS, LEDGER, LOG, SPECTRUM):
         if (folder / name).exists() and not (folder / name).is_file():
             kind = "a folder" if (folder / name).is_dir() else "not a file"
             raise RunError(f"{folder / name} is {kind}, but a run writes a file there", ELSEWHERE)
@@ -640,7 +651,7 @@ def _remove_run_files(folder: Path, checkpoints: Checkpoints) -> list[Path]:
         path.unlink()
         removed.append(path)
     events = sorted((folder / BOARD).glob("events.out.tfevents.*"))
-    return [*removed, *record.remove([folder / LOG, *events])]
+    return [*removed, *record.remove([folder / LOG, folder / SPECTRUM, *events])]
 
 
 def remove_run(folder: Path) -> None:

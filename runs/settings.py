@@ -118,7 +118,7 @@ COMPUTED = "computation in the network"
 """Name of the numbers that a problem's network makes of the same weights and samples."""
 START, SIZES, CONTENT = "start", "sizes of silos", "content of silo "
 """Names of the start of a run of silos, of their sizes, and of a silo's data, which the name of the silo follows."""
-STAYING = (*PLACE, "evaluate_every", "keep_every")
+STAYING = (*PLACE, "evaluate_every", "keep_every", "spectrum", "spectrum_quantities")
 """Settings of a run's conduct that its folder keeps; the first versions had these among what decides the numbers."""
 
 
@@ -143,6 +143,10 @@ class Conduct:
             worker writes them. It increases as `save_every` does.
         keep_every: Keep a checkpoint every N rounds, for `rankproof spectrum --checkpoints`; default: keep only
             the last two.
+        spectrum: Measure the Hessian at the server's weights every N rounds, on the samples of all clients, into
+            `spectrum.csv`; default: never.
+        spectrum_quantities: Quantities to measure, separated by commas, as for `rankproof spectrum --quantities`;
+            default: sharpness.
         tensorboard: Also write the metrics for TensorBoard.
         root: Folder of the data sets; default: $RANKPROOF_DATA, else data.
 
@@ -160,12 +164,14 @@ class Conduct:
     save_every: float = 10.0
     save_in_round: float = 60.0
     keep_every: int | None = None
+    spectrum: int | None = None
+    spectrum_quantities: str | None = None
     tensorboard: bool = False
     root: str | None = None
 
     def __post_init__(self) -> None:
         at_least(1, rounds=self.rounds, evaluate_every=self.evaluate_every, workers=self.workers)
-        at_least(1, keep_every=self.keep_every)
+        at_least(1, keep_every=self.keep_every, spectrum=self.spectrum)
         for name, value in (("save_every", self.save_every), ("save_in_round", self.save_in_round)):
             if not (isfinite(value) and value >= 0.0):
                 raise RunError(f"{name} must be a number of seconds of at least 0, got {value}")

@@ -24,7 +24,6 @@ from figures.experiments.experiment import Line
 from figures.fedloru.trained_ranks import RankSizes, states
 from figures.figure import Figure, Scale, Settings
 from figures.pieces import piece
-from figures.spectrum.federation import SERVER
 from figures.style import BLACK, MARKERS, SERIES, WIDTH
 from figures.threads import few_threads
 from hessian import Curvature
@@ -32,6 +31,7 @@ from hessian.block_ranks import block_ranks
 from hessian.spectrum import SpectrumSettings
 from hessian.through_training import rank_columns
 from runs.network_problem import NetworkProblem
+from runs.networks.curvatures import SERVER
 from runs.networks.language_network import PADDING
 from workloads.tokens import NO_LOSS
 

@@ -25,12 +25,12 @@ from figures.fedloru.experiments import TITLES, choices
 from figures.fedloru.scales import SIZES
 from figures.figure import Figure, Scale, Settings
 from figures.pieces import piece
-from figures.spectrum.federation import SERVER, curvatures
 from figures.style import MARKERS, WIDTH
 from figures.threads import few_threads
 from hessian import stable_rank_of
 from hessian.through_training import rank_columns
 from runs.network_problem import NetworkProblem
+from runs.networks.curvatures import SERVER, curvatures
 from runs.plan import parts_of
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from figures.figure import Settings
 from figures.make import render
 from figures.provenance import machine, package_versions, sources_digest
 from figures.spectrum.as_json import PACKAGES, plain
-from figures.spectrum.federation import SERVER, TrainedRun, curvatures
+from figures.spectrum.federation import TrainedRun
 from figures.spectrum.measured_network import SpectrumRequest
 from figures.spectrum.measured_spectrum import (
     expected_pair_products,
@@ -34,6 +34,7 @@ from hessian.spectrum import SpectrumSettings, describe_missed
 from hessian.through_training import StateSpectrum, overlaps, rank_columns, state_spectrum
 from runs.folder import CHECKPOINTS
 from runs.index import NAME
+from runs.networks.curvatures import SERVER, curvatures
 from workloads.files import require_writable
 from workloads.written import write_own
 

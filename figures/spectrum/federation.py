@@ -1,30 +1,21 @@
-"""Curvature of a federation: the server's model after some rounds, on all samples and on single clients' samples."""
+"""The server's model of a stored run after some rounds."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from torch import Tensor
 
 from algorithms.rounds import rounds
-from algorithms.weights import Weight, dense_tree
-from hessian import Curvature
+from algorithms.weights import dense_tree
 from runs.folder import CHECKPOINTS, checkpoints_of, require_state
 from runs.network_problem import NetworkProblem
 from runs.networks.language_network import LanguageProblem
-from runs.networks.network_function import Batch
 from runs.plan import Parts, Plan, earlier_digest, given_of, parts_of, read_run, require_same_given
 from runs.settings import RunError
-
-SERVER = -1
-"""Number of the server among the numbers of clients."""
-ROWS = 500
-"""Samples at a time in a product."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,39 +69,3 @@ class TrainedRun:
         for state in chain([next(begun).state], (one.state for one in kept if one.state.round)):
             require_state(self.parts, state.algorithm, self.folder / CHECKPOINTS)
             yield state.round, dense_tree(algorithm.weights(state.algorithm), self.problem.start)
-
-
-def curvatures(
-    problem: NetworkProblem, weights: Mapping[str, Weight], clients: Iterable[int], double: bool = False, **options: Any
-) -> Iterator[tuple[int, Curvature]]:
-    """Yield the matrix at the server's weights, for the samples of all clients and of single clients.
-
-    Samples are prepared as for tests: neither cropped nor flipped, with batch norm's running statistics. Where every
-    batch is normalised by itself, it is here as well.
-
-    Args:
-        problem: Network and clients.
-        weights: Weights of the server.
-        clients: Numbers of the clients; `SERVER` for all samples.
-        double: Whether to measure in double precision.
-        options: Options of `Curvature`.
-
-    Raises:
-        CurvatureError: A network, a loss or data whose curvature cannot be taken.
-    """
-    network, data = problem.clients.network, problem.clients.data
-    module = copy.deepcopy(network.testing.module)
-    module = module.double() if double else module  # before the weights, which would be rounded to its type
-    module.load_state_dict(dict(weights), strict=False)
-    norms = "batch" if network.joint_in_tests else "running"
-    for client in clients:
-        x, y = network.prepare_samples(data, Batch(samples_of(problem, client)))
-        count = -(-len(x) // ROWS)
-        batches = list(zip(x.tensor_split(count), y.tensor_split(count), strict=True))
-        yield client, Curvature(module, network.loss, batches, batch_norm=norms, **options)
-
-
-def samples_of(problem: NetworkProblem, client: int) -> Tensor:
-    """Return the samples of a client, or of all clients."""
-    clients = problem.clients
-    return (clients.pooled() if client == SERVER else clients[client]).indices

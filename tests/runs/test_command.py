@@ -302,7 +302,7 @@ def test_a_resumed_run_keeps_what_it_is(more, tmp_path, capsys):
     before = content(tmp_path)
     flags = (
         "--rounds, --executor, --device, --evaluate-every, --workers, --address, --gpus-per-worker, --save-every, "
-        "--save-in-round, --keep-every, --tensorboard, --root"
+        "--save-in-round, --keep-every, --spectrum, --spectrum-quantities, --tensorboard, --root"
     )
     assert f"only {flags} may be named" in refused(capsys, "--resume", tmp_path, *more)
     assert content(tmp_path) == before

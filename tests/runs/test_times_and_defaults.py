@@ -202,6 +202,8 @@ DEFAULTS = {
         "save_every": 10.0,
         "save_in_round": 60.0,
         "keep_every": None,
+        "spectrum": None,
+        "spectrum_quantities": None,
         "tensorboard": False,
         "root": None,
     },
