@@ -140,7 +140,7 @@ def write_curves(runs: Sequence[FoundRun], asked: str | None, out: Path, of: str
         runs: The runs.
         asked: The metric; default: accuracy, else the loss.
         out: Folder of the files; made if need be.
-        of: What the runs are called, for the names of the files.
+        of: Name of the runs, for the names of the files.
 
     Raises:
         RunError: A run lacks the metric, or is there twice.

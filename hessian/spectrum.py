@@ -158,12 +158,8 @@ class SpectrumReport(Result):
         rank = self.stable_rank.words()
         smallest = len(self.eigenvalues) - self.largest
         unsettled = "" if self.converged else f"; not converged: {self.limit or 'raise products'}"
-        if self.missed == inf:
-            lacking = "; copies of repeated eigenvalues may be missing: raise products"
-        elif self.missed > 2.0 * _find_tolerance(self.settings, self.dtype, self.stable_rank):
-            lacking = f"; one up to {self.missed:.1g} beyond the last, such as a copy of a repeated one, may be missing"
-        else:
-            lacking = ""
+        allowed = 2.0 * _find_tolerance(self.settings, self.dtype, self.stable_rank)
+        lacking = f"; {text}" if (text := describe_missed(self.missed, allowed)) else ""
         further = {} if self.quantities is None else self.quantities.words()
         return {
             **{label: text for label, text in rank.items() if label != "memory"},
@@ -172,7 +168,7 @@ class SpectrumReport(Result):
             f"{smallest} smallest computed{unsettled}{lacking}",
             "largest": join_texts([f"{value:.4g}" for value in self.eigenvalues[: self.largest]]),
             "smallest": join_texts([f"{value:.4g}" for value in self.eigenvalues[self.largest :][::-1]]),
-            "residuals": f"at most {self.residuals.max():.1g}{unsettled}",
+            "residuals": f"at most {self.residuals.max():.1g}{unsettled}{lacking}",
             **({"memory": self.given_up} if self.given_up else {}),
             **({"spiked model": f"not fitted: {self.no_fit}"} if self.fit is None else self.fit.words()),
         }
@@ -319,6 +315,20 @@ def _rank_and_quantities(
 def _find_tolerance(settings: SpectrumSettings, dtype: str, rank: StableRankInterval) -> float:
     """Return the largest residual of a converged pair."""
     return max(settings.tolerance, 20.0 * torch.finfo(getattr(torch, dtype)).eps) * rank.spectral_norm.value
+
+
+def describe_missed(missed: float, allowed: float) -> str:
+    """Return in words which eigenvalues a list of extreme ones may lack; empty if only such as do not matter.
+
+    Args:
+        missed: How far beyond the last one listed an eigenvalue may be that is missing; infinite without a search.
+        allowed: The least that matters.
+    """
+    if missed == inf:
+        return "copies of repeated eigenvalues may be missing: raise products"
+    if missed > allowed:
+        return f"one up to {missed:.1g} beyond the last, such as a copy of a repeated one, may be missing"
+    return ""
 
 
 def _quiet(text: str) -> None:

@@ -2,13 +2,14 @@ r"""A spectrum through training: stable rank and leading eigenpairs at one state
 
 An eigenvector that is found with residual r, at a distance g from the nearest other eigenvalue, is at an angle of at
 most $\arcsin(r/g)$ from the true one (Davis and Kahan, 1970). The angle between vectors of two states is known up to
-the sum of the two angles. Residuals do not reveal an eigenvalue that has not been found, so g refers to those found.
+the sum of the two angles. Residuals do not reveal an eigenvalue that has not been found, so g also allows for one
+where the search for copies leaves it possible (`missed`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import acos, asin, cos, pi
+from math import acos, asin, cos, inf, pi
 
 import numpy as np
 import torch
@@ -30,11 +31,14 @@ class StateSpectrum:
         rank: Stable rank with its interval, norms included.
         pairs: The largest eigenvalues, decreasing, and their vectors.
         angles: How far each vector is from an eigenvector at most, in radians; a right angle where nothing is known.
+        missed: How far beyond the last value an eigenvalue may be that is missing among them, such as a copy of a
+            repeated one; infinite if there was no search for such.
     """
 
     rank: StableRankInterval
     pairs: RitzPairs
     angles: Array
+    missed: float = inf
 
     def __post_init__(self) -> None:
         fix_arrays(self)
@@ -80,14 +84,19 @@ def state_spectrum(
     pairs = replace(
         found, values=found.values[:wanted], vectors=found.vectors[:wanted], residuals=found.residuals[:wanted]
     )
-    return StateSpectrum(rank, pairs, angles_of(found)[:wanted])
+    return StateSpectrum(rank, pairs, angles_of(found)[:wanted], found.missed)
 
 
 def angles_of(pairs: RitzPairs) -> Array:
-    """Bound the angles between vectors and eigenvectors, as far as the eigenvalues found allow; radians."""
+    """Bound the angles between vectors and eigenvectors, as far as the eigenvalues found allow; radians.
+
+    Args:
+        pairs: The largest eigenvalues, decreasing; one may be missing among them up to `missed` beyond the last.
+    """
+    hidden = float(pairs.values[-1]) + pairs.missed
     angles = np.full(len(pairs), pi / 2.0)
     for place, (value, residual) in enumerate(zip(pairs.values, pairs.residuals, strict=True)):
-        apart = np.delete(np.abs(pairs.values - value) - pairs.residuals, place)
+        apart = np.append(np.delete(np.abs(pairs.values - value) - pairs.residuals, place), value - hidden)
         if place + 1 < len(pairs) and apart.size and residual < (gap := float(apart.min())):
             angles[place] = asin(residual / gap)  # of the last pair the next neighbour is not known
     return angles

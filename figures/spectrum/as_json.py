@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ def to_json(measured: MeasuredNetwork) -> dict[str, Any]:
             for place, (value, residual) in enumerate(zip(report.eigenvalues, report.residuals, strict=True))
         ],
         "eigenvalues_converged": report.converged,
+        "eigenvalues_missed": {"searched": isfinite(report.missed), "beyond_the_last": report.missed},
         "quadrature": {
             "about": "one rule per probe, for the spectrum without the eigenvalues above; each of those has mass "
             "1/parameters",

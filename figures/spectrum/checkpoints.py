@@ -25,11 +25,12 @@ from figures.spectrum.measured_spectrum import (
 )
 from figures.style import BLACK, MARKERS, SERIES, WIDTH
 from hessian.loss.passed_checks import PassedChecks
-from hessian.loss.state_files import load_state, numbered_states, order_of_states
+from hessian.loss.state_files import load_state, numbered_states, order_of_states, unnumbered_states
 from hessian.numerics.intervals import Interval
 from hessian.numerics.symmetric import CurvatureError
 from hessian.operators.curvature import Curvature
 from hessian.operators.data_parallel import Workers
+from hessian.spectrum import SpectrumSettings, describe_missed
 from hessian.through_training import StateSpectrum, overlaps, rank_columns, state_spectrum
 from runs.folder import CHECKPOINTS
 from runs.index import NAME
@@ -59,15 +60,18 @@ def measure_checkpoints(
     Returns:
         One row for each eigenvalue at each state: number (in the file's name), file, samples, loss, value, low, high
         (the stable rank with its interval), largest (the spectral norm), frobenius, place (from 0, by decreasing
-        eigenvalues), eigenvalue, residual, and overlap, overlap_low, overlap_high with the eigenvector of the same
-        place one state before; missing at the first.
+        eigenvalues), eigenvalue, residual, missed (how far beyond the last eigenvalue another may be that the rows of
+        the state lack; infinite if there was no search), and overlap, overlap_low, overlap_high with the eigenvector
+        of the same place one state before; missing at the first.
 
     Raises:
         CurvatureError: Names, files, model, loss or data are not valid; the message names cause and remedy.
     """
     files = numbered_states(folder)
     if progress is not None:
-        progress(f"{len(files)} files in the order of {order_of_states(folder)}")
+        left_out = ", ".join(unnumbered_states(folder))
+        words = f"; without a number and left out: {left_out}" if left_out else ""
+        progress(f"{len(files)} files in the order of {order_of_states(folder)}{words}")
     states = [lambda model, path=path: load_state(model, path) for path in files.values()]
     rows: list[dict[str, Any]] = []
     before = None
@@ -173,6 +177,7 @@ def _rows(same: dict[str, Any], now: StateSpectrum, other: StateSpectrum | None)
             "place": place,
             "eigenvalue": now.pairs.values[place],
             "residual": now.pairs.residuals[place],
+            "missed": now.missed,
             **dict(zip(("overlap", "overlap_low", "overlap_high"), ends, strict=True)),
         }
 
@@ -219,6 +224,8 @@ def checkpoints_summary(table: pd.DataFrame, confidence: float) -> str:
             f"{one['number']:>10}{who}  loss {one['loss']:<9.4g}  {one['value']:.4g}, {one['low']:.4g} to "
             f"{one['high']:.4g}  {one['eigenvalue']:<8.4g}{ends}"
         )
+        if lacking := describe_missed(one["missed"], 2.0 * SpectrumSettings.tolerance * one["largest"]):
+            lines.append(f"{'':>10}  {lacking.replace('raise products', 'raise --products')}")
     return "\n".join(lines)
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import sqrt
+from math import inf, sqrt
 
 import numpy as np
 from scipy.stats import kstwobign
@@ -46,6 +46,7 @@ class Bulk:
         eigenvalues: Eigenvalues that were computed, increasing, each of mass 1/size.
         rounding: A node may be off by this much, because products are rounded.
         residuals: The same for each of the eigenvalues; None: they are exact.
+        degree: Largest power of the eigenvalues whose mean the nodes give.
     """
 
     size: int
@@ -54,6 +55,7 @@ class Bulk:
     eigenvalues: Array
     rounding: float = 0.0
     residuals: Array | None = None
+    degree: float = inf
 
     def __post_init__(self) -> None:
         fix_arrays(self)
@@ -80,7 +82,7 @@ class Bulk:
         weights = tuple(w * (measure.P / size) for w in measure.weights)
         order = np.argsort(eigenvalues)
         sorted_residuals = None if residuals is None else residuals[order]
-        return Bulk(size, measure.nodes, weights, eigenvalues[order], rounding, sorted_residuals)
+        return Bulk(size, measure.nodes, weights, eigenvalues[order], rounding, sorted_residuals, measure.degree)
 
     def moment(self, power: int, about: float = 0.0) -> float:
         """Return the mean power of the eigenvalues' distance from a point."""
@@ -199,7 +201,7 @@ class LawFit(Result):
 
 
 def law_fits(bulk: Bulk) -> tuple[LawFit, ...]:
-    """Fit laws that could replace the semicircle: those whose moments can match the moments of the bulk.
+    """Fit laws that could replace the semicircle: those whose moments are known and can match those of the bulk.
 
     - `shifted semicircle`: mean and variance.
     - `Marchenko-Pastur`: mean and variance; for a positive mean.
@@ -207,6 +209,8 @@ def law_fits(bulk: Bulk) -> tuple[LawFit, ...]:
     - `semicircle on a share of the directions`: second and fourth moment, the other directions being flat; where the
       fourth is larger than a semicircle's.
     """
+    if bulk.degree < 2:
+        return ()
     mean = bulk.moment(1)
     variance, skew = bulk.moment(2, about=mean), bulk.moment(3, about=mean)
     second, fourth = bulk.moment(2), bulk.moment(4)
@@ -219,7 +223,7 @@ def law_fits(bulk: Bulk) -> tuple[LawFit, ...]:
             size = variance**2 / skew
             pastur = MarchenkoPastur(skew**2 / variance**3, size)
             laws.append(("shifted Marchenko-Pastur", Affine(pastur, 1.0, mean - size), 1.0))
-        if fourth > 2.0 * second**2:
+        if bulk.degree >= 4 and fourth > 2.0 * second**2:
             part = Semicircle(sqrt(fourth / (2.0 * second)))
             laws.append(("semicircle on a share of the directions", part, 2.0 * second**2 / fourth))
     return tuple(

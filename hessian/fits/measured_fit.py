@@ -16,7 +16,7 @@ others: $\sigma$ is then the second moment of what was left, and no more.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, isfinite, sqrt
+from math import inf, isfinite, isinf, nan, sqrt
 
 import numpy as np
 import torch
@@ -75,7 +75,8 @@ class MeasuredFit(ThresholdedFit):
         below: Outliers below the bulk.
         above: Outliers above the bulk.
         rest_by_norm: Sum of squares of the eigenvalues that were not computed, by the Frobenius norm.
-        rest_by_quadrature: The same by the quadrature.
+        rest_by_quadrature: The same by the quadrature, which needs two steps for it and three for its error; an
+            infinite deviation where there are fewer.
         distance: Kolmogorov distance of the bulk from the fitted semicircle, with what is certain and possible.
         alternatives: Other laws in its place.
         bulk: The spectrum without its outliers, from which the distances were taken.
@@ -114,7 +115,8 @@ class MeasuredFit(ThresholdedFit):
             "outliers": f"above: {self.above}; below: {self.below}{certain}",
             "bulk": f"Kolmogorov distance {self.distance.value:.2f} from the fitted semicircle, "
             f"{self.distance.low:.2f} to {self.distance.high:.2f}: {verdict}",
-            "other laws": "\n".join(others) or "none has the moments of the bulk",
+            "other laws": "\n".join(others)
+            or ("none has the moments of the bulk" if self.bulk.degree >= 2 else "too few steps for a fit"),
             "model's rank": f"{rank[1]:.4g} here, {rank[4]:.4g} at 4 times the samples (noise halved)",
         }
 
@@ -133,6 +135,8 @@ class MeasuredFit(ThresholdedFit):
         """Difference of the two estimates of the rest, in standard deviations of that difference."""
         spread = sqrt(self.rest_by_norm.sd**2 + self.rest_by_quadrature.sd**2)
         difference = self.rest_by_norm.value - self.rest_by_quadrature.value
+        if isinf(spread):
+            return 0.0
         return difference / spread if spread > 0.0 else (0.0 if difference == 0.0 else inf)
 
 
@@ -231,9 +235,13 @@ def _rest_by_norm(frobenius: Interval, values: Array, confidence: float) -> Mome
 def _rest_by_quadrature(measure: SpectralMeasure, left: int, pairs: RitzPairs) -> Moment:
     if not left:
         return Moment(0.0, 0.0)
+    if measure.degree < 2:
+        return Moment(nan, inf)
     x, w = measure.rule(with_atoms=False)
     mass = w * measure.P / left
     second, fourth = float(mass @ x**2), float(mass @ x**4)
+    if measure.degree < 4:
+        return Moment(left * second, inf)
     spread = sqrt(2.0 * max(fourth / second**2 - 1.0, 0.0) / (left + 2)) if second > 0.0 else 0.0
     # What inexact pairs hide from their complement.
     mixed = 2.0 * float((pairs.residuals**2).sum())
@@ -245,6 +253,8 @@ def _rest_by_quadrature(measure: SpectralMeasure, left: int, pairs: RitzPairs) -
 def _average(one: Moment, other: Moment) -> Moment:
     if min(one.sd, other.sd) == 0.0:
         return one if one.sd == 0.0 else other
+    if isinf(other.sd):
+        return one
     weights = np.array([one.sd**-2.0, other.sd**-2.0])
     value = float(weights @ [one.value, other.value] / weights.sum())
     return Moment(value, float(weights.sum()) ** -0.5)

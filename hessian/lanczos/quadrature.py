@@ -12,7 +12,7 @@ rule belongs to a nearby matrix, whose eigenvalues cluster around those of the g
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from math import inf, sqrt
 
 import numpy as np
 import torch
@@ -64,6 +64,7 @@ class SpectralMeasure:
         weights: Weights of the nodes, each probe's of sum 1 - len(atoms)/P.
         atoms: Eigenvalues taken out, decreasing; each has mass 1/P.
         rounding: Rounding of the products: copies of one eigenvalue come back as nodes apart by that much.
+        degree: Largest degree of the polynomials of which every rule is exact for its probe.
     """
 
     P: int
@@ -71,12 +72,22 @@ class SpectralMeasure:
     weights: tuple[Array, ...]
     atoms: Array
     rounding: float = 0.0
+    degree: float = inf
 
     def __post_init__(self) -> None:
         fix_arrays(self)
 
     def moment(self, power: int) -> Moment:
-        """Return the mean of the eigenvalues' powers, with the standard error over probes."""
+        """Return the mean of the eigenvalues' powers, with the standard error over probes.
+
+        Raises:
+            CurvatureError: The rules are not exact for that power.
+        """
+        if power > self.degree:
+            raise CurvatureError(
+                f"moment {power} needs steps of at least {power // 2 + 1}: m steps give the moments up to 2 m - 1",
+                keywords=("steps",),
+            )
         fixed = float((self.atoms**power).sum()) / self.P
         if not self.nodes:
             return Moment(fixed, 0.0)
@@ -151,6 +162,7 @@ def spectral_measure(
     scaled = ScaledOperator(operator)
     # Eigenvalues that are taken out belong to the products, and round them.
     floor = max(10.0 * torch.finfo(operator.dtype).eps, rounding_of(operator))
+    degree = inf
     nodes, weights, rounding = [], [], floor * float(np.abs(atoms).max(initial=0.0))
     for probe in range(probes if left else 0):
         start = project_out(normal_rows(operator, rng, 1), V)[0]
@@ -165,9 +177,11 @@ def spectral_measure(
         rounding = max(rounding, rounded * scaled.unit)
         nodes.append(values * scaled.unit)
         weights.append(coefficients[0] ** 2 * left / operator.P)
+        if len(values) == count < left:  # else the steps ended because they saw all that the start sees
+            degree = 2 * count - 1
         if progress is not None:
             progress(f"probe {probe + 1} of {probes}")
-    return SpectralMeasure(operator.P, tuple(nodes), tuple(weights), atoms, rounding)
+    return SpectralMeasure(operator.P, tuple(nodes), tuple(weights), atoms, rounding, degree)
 
 
 def _by_three_vectors(operator: SymmetricOperator, start: Tensor, steps: int) -> tuple[Array, Array, float]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
@@ -22,14 +24,16 @@ _EXTRA = "_extra_state"
 
 _WORDS = ("step", "iteration", "iter", "it", "round", "epoch", "ep")
 """Words before the number of a state; the first that every name has, with different numbers, orders them."""
-_NUMBER = r"\d+(?:\.\d+)*(?:[eE][+-]?\d+)?"
+_NUMBER = r"(?:(?<=[=-])-)?\d+(?:[.,]\d+)*(?:[eE][+-]?\d+|[kKmM](?![a-zA-Z]))?"
+"""A number in a name; only digits alone are a whole number, not -5, 1,000, 1e3 or 1k."""
 
 
 def numbered_states(folder: Path) -> dict[int, Path]:
     """Return the files of weights in a folder, increasing by the numbers that `order_of_states` names.
 
     Raises:
-        CurvatureError: No folder, no such file, a shard of a state, or two files of the same number.
+        CurvatureError: No folder, no such file, a shard of a state, two files of the same number, or names with other
+            numbers that would order the files differently.
     """
     paths = _numbered_paths(folder)
     word = _word_of(paths)
@@ -46,7 +50,32 @@ def numbered_states(folder: Path) -> dict[int, Path]:
                 "own, or leave one of the files out"
             )
         found[number] = path
-    return dict(sorted(found.items()))
+    found = dict(sorted(found.items()))
+    _require_one_order(list(found.values()), word, folder)
+    return found
+
+
+def _require_one_order(paths: list[Path], word: str, folder: Path) -> None:
+    """Check that no other number in the names orders the files differently.
+
+    After a word these are the numbers after words of longer spans, else all whole numbers at one place in the names.
+
+    Raises:
+        CurvatureError: One does, as in model-2024-01-31 and model-2024-02-01, or epoch-1-step-9 and epoch-2-step-5.
+    """
+    others: list[Sequence[int | None]]
+    if word:
+        others = [[_number_of(path, other) for path in paths] for other in _WORDS[_WORDS.index(word) + 1 :]]
+    else:
+        numbers = [[int(text) for text in re.findall(_NUMBER, path.stem) if text.isdecimal()] for path in paths]
+        others = [list(column) for column in zip(*numbers, strict=False)] if len({*map(len, numbers)}) == 1 else []
+    for column in others:
+        for (path, number), (after, larger) in pairwise(zip(paths, column, strict=True)):
+            if number is not None and larger is not None and number > larger:
+                raise CurvatureError(
+                    f"{path.name} and {after.name} in {folder} have several numbers that order them differently: keep "
+                    f"one number in each name, such as step-100{path.suffix}, or the files of one run in the folder"
+                )
 
 
 def order_of_states(folder: Path) -> str:
@@ -62,20 +91,29 @@ def order_of_states(folder: Path) -> str:
 def _numbered_paths(folder: Path) -> list[Path]:
     if not folder.is_dir():
         raise CurvatureError(f"folder {folder} does not exist: name one that holds files of weights")
-    found = [path for path in sorted(folder.iterdir()) if path.suffix in ENDINGS and path.is_file()]
+    found = [path for path in sorted(folder.iterdir()) if path.suffix.lower() in ENDINGS and path.is_file()]
     for path in found:
         if re.search(r"-\d{5}-of-\d{5}$", path.stem):
             raise CurvatureError(
                 f"{path.name} in {folder} is a shard of one state, as save_pretrained writes large models: save the "
                 "whole state in one file, by torch.save(model.state_dict(), 'step-100.pt')"
             )
-    found = [path for path in found if re.search(r"\d", path.stem)]
+    found = [path for path in found if _is_numbered(path)]
     if not found:
         raise CurvatureError(
             f"{folder} holds no file of weights with a number in its name, such as step-100.safetensors; readable "
             f"formats are {', '.join(ENDINGS)}"
         )
     return found
+
+
+def _is_numbered(path: Path) -> bool:
+    return re.search(r"\d", path.stem) is not None
+
+
+def unnumbered_states(folder: Path) -> list[str]:
+    """Return the names of files of weights that have no number, so `numbered_states` leaves them out."""
+    return sorted(path.name for path in folder.iterdir() if path.suffix.lower() in ENDINGS and not _is_numbered(path))
 
 
 def _word_of(paths: list[Path]) -> str:
@@ -89,7 +127,7 @@ def _word_of(paths: list[Path]) -> str:
 
 def _number_of(path: Path, word: str) -> int | None:
     """Return the whole number after a word, or the last one if the word is empty; None if there is none."""
-    before = rf"(?<![a-z]){word}s?[^a-z0-9]*" if word else r""
+    before = rf"(?<![a-z]){word}s?[^a-z0-9]*?" if word else r""
     found = re.findall(rf"{before}({_NUMBER})", path.stem, re.IGNORECASE)
     whole = [text for text in found if text.isdecimal()]
     return int(whole[-1]) if whole else None
@@ -103,7 +141,7 @@ def load_state(model: nn.Module, path: Path) -> None:
             types would change by more than rounding.
     """
     try:
-        state = load_file(path) if path.suffix == ".safetensors" else torch.load(path, "cpu", weights_only=True)
+        state = load_file(path) if path.suffix.lower() == ".safetensors" else torch.load(path, "cpu", weights_only=True)
     except (OSError, RuntimeError, ValueError, KeyError, EOFError, SafetensorError, UnpicklingError) as error:
         kind = re.search(r"GLOBAL (\S+)", str(error)) if isinstance(error, UnpicklingError) else None
         if kind is not None:
@@ -125,6 +163,11 @@ def load_state(model: nn.Module, path: Path) -> None:
         raise CurvatureError(
             f"{path} holds {foreign[0]}, what get_extra_state returned, and the model has no such method there: build "
             "the model that was saved"
+        )
+    plain = [name for name, value in own.items() if isinstance(value, Tensor) and value.layout == torch.strided]
+    if partial := [name for name in plain if isinstance(state.get(name), Tensor) and not _has_numbers(state[name])]:
+        raise CurvatureError(
+            f"{partial[0]} in {path} is a {_kind(state[partial[0]])} tensor: save tensors that hold all numbers"
         )
     _complete(state, own, path)
     for name, tensor in own.items():
@@ -174,6 +217,14 @@ def _same(one: Tensor, other: Tensor) -> bool:
     if one.shape != other.shape or one.dtype != other.dtype:
         return False
     return bool(((one == other) | ((one != one) & (other != other))).all())
+
+
+def _has_numbers(given: Tensor) -> bool:
+    return given.layout == torch.strided and not given.is_meta
+
+
+def _kind(tensor: Tensor) -> str:
+    return "meta" if tensor.is_meta else str(tensor.layout).removeprefix("torch.")
 
 
 def _serves(given: Tensor, own: Tensor) -> bool:

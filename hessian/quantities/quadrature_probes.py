@@ -236,10 +236,21 @@ class QuadratureProbes:
         return self._finish(quantity, goals, value + shift, least + shift, most + shift, ends[1] - ends[0])
 
     def _second_moments(self, quantity: Quantity, goals: Goals) -> tuple[float, float]:
-        """Return the square of the function's deviation from its mean, summed over the rest, and its degrees."""
+        """Return the square of the function's deviation from its mean, summed over the rest, and its degrees.
+
+        The nodes of few steps lie closer together than the eigenvalues; those of a single one do not differ at all.
+        Rules with a node at zero spread farther, and give one more moment, so the larger of the two deviations counts.
+        """
+        rules = [(rule.nodes, rule.weights) for rule in self.rules]
+        wider = [rule if one.exact else _with_zero(one) for rule, one in zip(rules, self.rules, strict=True)]
+        return max(self._moments_by(rules, quantity, goals), self._moments_by(wider, quantity, goals))
+
+    def _moments_by(
+        self, rules: Sequence[tuple[Array, Array]], quantity: Quantity, goals: Goals
+    ) -> tuple[float, float]:
         d, threshold = self.deflation.directions, (quantity.threshold or 0.0) / goals.unit
-        values = [_FUNCTIONS[quantity.name](np.maximum(rule.nodes, 0.0), threshold) for rule in self.rules]
-        weights = [rule.weights for rule in self.rules]
+        values = [_FUNCTIONS[quantity.name](np.maximum(nodes, 0.0), threshold) for nodes, _ in rules]
+        weights = [weights for _, weights in rules]
         mean = _mean_of(weights, values)
         second, fourth = (d * _mean_of(weights, [(one - mean) ** power for one in values]) for power in (2, 4))
         spread = fourth - second**2 / d
@@ -296,6 +307,12 @@ class QuadratureProbes:
         if found.width <= target:
             return found
         return replace(found, reached=False, limit=self._limit(found.uncertain > target / 2.0, goals))
+
+
+def _with_zero(rule: Rule) -> tuple[Array, Array]:
+    """Return nodes and weights of the rule with a node at zero."""
+    nodes, weights, _ = rule.with_node(np.zeros(1))
+    return nodes[0], weights[0]
 
 
 def _mean_of(weights: Sequence[Array], values: Sequence[Array]) -> float:

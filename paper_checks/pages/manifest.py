@@ -56,7 +56,7 @@ def run_manifest(run: Run) -> dict[str, Any]:
 def commit_of_code() -> tuple[str | None, str | None, bool | None]:
     """Return the commit of the running code, its date (YYYY-MM-DD), and whether files differ from it.
 
-    All three are None outside of a checkout.
+    All three are None outside a checkout.
     """
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():

@@ -2,6 +2,9 @@
 
 import json
 import re
+import sys
+import types
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -338,8 +341,51 @@ def test_files_are_read_by_number_and_run_nothing(tmp_path, capsys):
 
 
 def test_angles_need_a_gap():
-    pairs = RitzPairs(np.array([5.0, 3.0, 2.9, 1.0]), torch.eye(4), np.array([0.2, 0.2, 0.01, 0.0]))
+    pairs = RitzPairs(np.array([5.0, 3.0, 2.9, 1.0]), torch.eye(4), np.array([0.2, 0.2, 0.01, 0.0]), missed=0.0)
     found = angles_of(pairs)
     assert found[0] == pytest.approx(np.arcsin(0.2 / 1.8))
     assert found[1] == pytest.approx(np.pi / 2)  # its neighbour is nearer than its residual
     assert found[3] == pytest.approx(np.pi / 2)  # its neighbour below is not known
+    assert found[2] == pytest.approx(np.pi / 2)
+    # One that is missing may lie up to 2.5 beyond the last, and anywhere without a search.
+    hidden = angles_of(replace(pairs, missed=2.5))
+    assert hidden[0] == pytest.approx(np.arcsin(0.2 / 1.5))
+    assert angles_of(replace(pairs, missed=np.inf)) == pytest.approx(np.full(4, np.pi / 2))
+
+
+def copies():
+    """Five copies of each of ten eigenvalues, of which the first three are far apart."""
+    torch.manual_seed(0)
+    return torch.nn.Linear(10, 5, bias=False).double()
+
+
+def copied_data():
+    """Inputs with a known second moment, and targets."""
+    generator = torch.Generator().manual_seed(1)
+    turned = torch.linalg.qr(torch.randn(40, 10, generator=generator, dtype=torch.float64))[0]
+    return turned * torch.logspace(2.0, 0.0, 10, dtype=torch.float64), torch.zeros(40, 5, dtype=torch.float64)
+
+
+def test_missing_copies_are_said_and_leave_overlaps_open(capsys, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "copied", types.SimpleNamespace(copies=copies, copied_data=copied_data))
+    (tmp_path / "states").mkdir()
+    for number in (1, 2):
+        torch.save(copies().state_dict(), tmp_path / "states" / f"step-{number}.pt")
+    names = ("--model", "copied:copies", "--data", "copied:copied_data", "--loss", "mse", "--outliers", "2")
+    for products in ("22", "400"):
+        more = ("--products", products, "--out", str(tmp_path / products))
+        assert rankproof.main(("spectrum", *names, *more, "--checkpoints", str(tmp_path / "states"))) == 0
+        text = capsys.readouterr().out
+        table = pd.read_csv(tmp_path / products / "checkpoints.csv")
+        second = table[table.number == 2]
+        assert (second.overlap_low < 1e-12).all()  # copies leave the vectors open
+        assert (second.overlap_high == 1.0).all()
+        assert rankproof.main(("spectrum", *names, *more)) == 0
+        whole = capsys.readouterr().out
+        stored = json.loads((tmp_path / products / "spectrum.json").read_text())
+        values = [entry["value"] for entry in stored["eigenvalues"][:2]]
+        searches = np.isfinite(table.missed).all(), stored["eigenvalues_missed"]["searched"]
+        for searched, said, (first, other) in zip(searches, (text, whole), (table.eigenvalue[:2], values), strict=True):
+            assert ("copies of repeated eigenvalues may be missing: raise --products" in said) == (not searched)
+            assert not searched or other == pytest.approx(first)
+        assert all(searches) == (products == "400")

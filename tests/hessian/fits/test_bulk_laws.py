@@ -1,5 +1,7 @@
 """The distribution of a bulk and its distance from a law, on three nodes, by hand."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -65,7 +67,7 @@ def test_a_law_beyond_every_bracket_is_certainly_far():
 
 def test_outliers_leave_the_bulk_of_mass_one():
     class Whole:
-        P, nodes, weights = 20, (np.array([1.0, 2.0]),), (np.array([0.3, 0.4]),)
+        P, nodes, weights, degree = 20, (np.array([1.0, 2.0]),), (np.array([0.3, 0.4]),), 3
 
     bulk = Bulk.of(Whole(), 4, np.array([5.0, 3.0]))
     assert bulk.size == 16
@@ -134,7 +136,7 @@ def test_eigenvalues_within_their_residual_of_an_atom_are_on_it(residuals, low):
     errors = None if residuals is None else np.array(residuals)
 
     class Whole:
-        P, nodes, weights = 4, (), ()
+        P, nodes, weights, degree = 4, (), (), math.inf
 
     found = Bulk.of(Whole(), 0, values, residuals=errors).distance(half_at_zero, atoms=(0.0,))
     assert found.low == pytest.approx(low)  # at the first eigenvalue the law has 1/2 and the spectrum 1/4

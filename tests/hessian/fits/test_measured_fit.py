@@ -279,3 +279,20 @@ def test_the_words_on_the_bulk_say_no_more_than_the_interval(low, high, verdict)
     fit = fit_measured(*measure(drawn(SpikedModel((5.0,)), 60, 0), 0))
     words = dataclasses.replace(fit, distance=Interval(0.1, low, high)).words()["bulk"]
     assert words.endswith(f"{low:.2f} to {high:.2f}: {verdict}")
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3])
+@pytest.mark.parametrize("probes", [1, 4])
+def test_few_steps_leave_the_noise_to_the_norm(steps, probes):
+    R = 120
+    matrix = drawn(SpikedModel((6.0,)), R, 3)
+    report = measure_spectrum(
+        DenseOperator(torch.from_numpy(matrix)), SpectrumSettings(steps=steps, probes=probes, outliers=5)
+    )
+    whole, fit = fit_spiked(np.linalg.eigvalsh(matrix)), report.fit
+    assert abs(fit.sigma - whole.sigma) < LEVEL * fit.sigma_sd < 0.2
+    assert (str(fit.above), str(fit.below)) == ("1", "0")
+    assert np.isinf(fit.rest_by_quadrature.sd) == (steps < 3)
+    assert (len(fit.alternatives) == 0) == (steps < 2)
+    assert np.isfinite(fit.disagreement)
+    assert "too few steps" in fit.words()["other laws"] or steps > 1

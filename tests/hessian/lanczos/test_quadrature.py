@@ -75,3 +75,29 @@ def test_three_vectors_stop_where_a_space_is_invariant():
     operator = DenseOperator(torch.eye(7).double())
     measure = spectral_measure(operator, rng=np.random.default_rng(0), probes=2, steps=5, three_vectors=True)
     assert [nodes.tolist() for nodes in measure.nodes] == [pytest.approx([1.0])] * 2
+
+
+@pytest.mark.parametrize("three", [False, True])
+@pytest.mark.parametrize("steps", [1, 2])
+def test_steps_give_the_moments_that_their_rule_is_exact_for_and_no_others(three, steps):
+    values = np.arange(-3.0, 9.0)
+    operator = DenseOperator(torch.diag(torch.from_numpy(values)))
+    few, many = (
+        spectral_measure(operator, rng=np.random.default_rng(0), probes=3, steps=m, three_vectors=three)
+        for m in (steps, 9)
+    )
+    for power in range(2 * steps):
+        assert few.moment(power).value == pytest.approx(many.moment(power).value)
+    with pytest.raises(CurvatureError, match=rf"moment {2 * steps} needs steps of at least {steps + 1}"):
+        few.moment(2 * steps)
+
+
+def test_steps_that_see_everything_give_all_moments():
+    whole = spectral_measure(DenseOperator(torch.eye(7).double()), rng=np.random.default_rng(0), probes=1, steps=2)
+    assert whole.moment(8).value == pytest.approx(1.0)
+    all_of_two = DenseOperator(torch.diag(torch.tensor([1.0, 3.0]).double()))
+    values = [
+        spectral_measure(all_of_two, rng=np.random.default_rng(seed), probes=1, steps=2).moment(6).value
+        for seed in range(2)
+    ]
+    assert all(1.0 < value < 3.0**6 for value in values)

@@ -6,7 +6,7 @@ from safetensors.torch import save_file, save_model
 from torch import nn
 
 from hessian import CurvatureError
-from hessian.loss.state_files import load_state, numbered_states, order_of_states
+from hessian.loss.state_files import load_state, numbered_states, order_of_states, unnumbered_states
 
 
 class Tied(nn.Module):
@@ -196,3 +196,60 @@ def test_files_without_an_order_are_refused(tmp_path, names, said):
         (tmp_path / name).write_bytes(b"")
     with pytest.raises(CurvatureError, match=said):
         numbered_states(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("names", "why"),
+    [
+        (("epoch-1-step-500.pt", "epoch-2-step-100.pt"), "several numbers that order them differently"),
+        (("model-2024-01-31.pt", "model-2024-02-01.pt"), "several numbers that order them differently"),
+        (("step-900.pt", "step-1k.pt"), "step-1k.pt .* no whole number"),
+        (("step-900.pt", "step-1,000.pt"), "step-1,000.pt .* no whole number"),
+        (("step=3.pt", "step=-5.pt"), "step=-5.pt .* no whole number"),
+        (("step-3.pt", "step--5.pt"), "step--5.pt .* no whole number"),
+    ],
+)
+def test_names_whose_order_is_doubtful_are_refused(tmp_path, names, why):
+    for name in names:
+        torch.save({}, tmp_path / name)
+    with pytest.raises(CurvatureError, match=why):
+        numbered_states(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("epoch-1-step-500.pt", "epoch-2-step-600.pt"),
+        ("epoch-1-step-9.pt", "epoch-2-step-9.pt", "epoch-3-step-5.pt"),
+        ("step-100-acc90.pt", "step-200-acc80.pt"),
+        ("llama-7b-9.pt", "llama-7b-10.PT"),
+        ("Step_9_model.pt", "Step_10_model.SAFETENSORS"),
+    ],
+)
+def test_other_numbers_that_do_not_contradict_are_taken(tmp_path, names):
+    for name in reversed(names):
+        (tmp_path / name).write_bytes(b"")
+    assert [path.name for path in numbered_states(tmp_path).values()] == list(names)
+
+
+def test_files_without_a_number_are_named(tmp_path):
+    for name in ("step-1.pt", "last.pt", "best.BIN", "notes.txt"):
+        (tmp_path / name).write_bytes(b"")
+    assert unnumbered_states(tmp_path) == ["best.BIN", "last.pt"]
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        (lambda w: w.double().to("meta"), "meta"),
+        (lambda w: w.to("meta"), "meta"),
+        (lambda w: w.double().to_sparse(), "sparse_coo"),
+        (lambda w: w.to_sparse_csr(), "sparse_csr"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Sparse CSR")
+def test_tensors_without_all_of_their_numbers_are_one_line(tmp_path, change, kind):
+    model, path = nn.Linear(3, 2), tmp_path / "step-1.pt"
+    torch.save({**model.state_dict(), "weight": change(model.weight.detach())}, path)
+    with pytest.raises(CurvatureError, match=rf"weight in .* is a {kind} tensor"):
+        load_state(model, path)
