@@ -1,4 +1,4 @@
-# `make verify`: install, fetch the small real data, check every claim, draw every figure, write report/index.html.
+# `make verify`: install, fetch the small data sets, check every claim, draw every figure, write report/index.html.
 # `make test`:   install with the extras ray, flower and llm, lint, type-check, run the tests; the same examples each time.
 # `make test-all`: the same with the slow tests: families of many cases, real federations, every claim once more.
 # `make test-deep`: property tests on 2,000 new examples each; what they find becomes an example of `make test`.

@@ -40,7 +40,7 @@ def declare(commands: Any, root: Parser) -> None:
         commands,
         "completion",
         _completion,
-        "print a script with which a shell completes commands, options, claims, figures and algorithms",
+        "print a shell script that completes commands, options, claims, figures and algorithms",
         "rankproof completion bash",
     )
     parser.add_argument("shell", choices=SHELLS, help="shell to write for")

@@ -128,7 +128,7 @@ class Conduct:
 
     Attributes:
         rounds: Number of rounds; may be raised when a run is resumed.
-        executor: Where the clients' work is computed. `ray` gives the same digits as `sequential`, but with `vmap` the
+        executor: How the clients' work is run. `ray` gives the same digits as `sequential`, but with `vmap` the
             last digits may differ.
         device: Torch device for networks; the last digits may depend on it.
         evaluate_every: Rounds between evaluations; the start and the last round are always evaluated.

@@ -7,8 +7,8 @@ from paper_checks.paper import Finding
 FINDINGS = (
     Finding(
         "bulk-counted-at-edge",
-        "Theorem 3.2's lower bound on the gap of stable ranks is four times too large: it puts all bulk eigenvalues at "
-        "the edge of the bulk",
+        "Theorem 3.2's lower bound on the gap between stable ranks is four times too large: it puts all bulk "
+        "eigenvalues at the edge of the bulk",
         "changes a main result",
         (
             "fedloru-v2/prop-3.1-bulk",
@@ -115,8 +115,8 @@ FINDINGS = (
     ),
     Finding(
         "best-parameter-ratio",
-        "The comparison with FedAvg holds at FedLoRU's best share of trained parameters; at the smallest it loses up "
-        "to 11.8 points",
+        "The comparison with FedAvg holds at FedLoRU's best share of trained parameters, but at the smallest share "
+        "FedLoRU loses up to 11.8 points",
         "weakens a result",
         ("fedloru-v2/txt-5pct", "fedloru-v2/txt-beats-avg"),
         "On CIFAR-10, non-IID, at the smallest ratio (21 % of the parameters), the accuracies are 67.88 for FedLoRU "

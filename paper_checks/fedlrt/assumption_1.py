@@ -233,8 +233,8 @@ def measure_met(context: Context, draw: int = 0) -> Met:
     ),
     vary=("delta",),
     best={"delta": Best(0.045, "searched: what is needed on the draw that is judged")},
-    because=r"Near the solution the bases turn: a quadratic needs $\delta \ge 0.41$. Once the rank is found it needs "
-    "0.045 here, 0.03 to 1.03 on 24 draws.",
+    because=r"Near the solution the bases turn: a quadratic needs $\delta \ge 0.41$. When a run finds the rank, it "
+    "needs 0.045 (24 draws: 0.03 to 1.03).",
     uses=("fedlrt/assumption-1",),
     expect=("corrected", "search"),
     intended=Intended(

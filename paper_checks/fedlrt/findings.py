@@ -13,8 +13,8 @@ FINDINGS = (
         ("fedlrt/thm-2", "fedlrt/eq-36"),
         r"With $L = 1$ and the truncation threshold $\vartheta = 9/4$, truncation raises the loss by 63.86, but the "
         r"paper allows only $L\vartheta = 2.25$. Smoothness bounds how fast the gradient changes, not the gradient.",
-        r"Take $\vartheta\|\nabla\mathcal{L}(\tilde W_r^*)\| + \frac L2\vartheta^2$ as the cost of a truncation, with "
-        r"the gradient at the weights $\tilde W_r^*$ before it, or assume a bound on the gradient.",
+        r"Take $\vartheta\|\nabla\mathcal{L}(\tilde W_r^*)\| + \frac L2\vartheta^2$ as the cost of a truncation, where "
+        r"$\tilde W_r^*$ are the weights before truncation, or assume a bound on the gradient.",
     ),
     Finding(
         "projected-gradient-only",
@@ -22,15 +22,15 @@ FINDINGS = (
         "stationary point",
         "changes a main result",
         ("fedlrt/claim-thm3-text",),
-        r"With the truncation threshold $\vartheta = 1/40$ and a solution of rank two, a run leads to a point 1/2 "
-        "away from the only stationary point, with a gradient of norm 1/2.",
-        "Check the gradient of the full matrix at the end of a run; small gradients of the coefficients do not "
-        "prove stationarity.",
+        r"With the truncation threshold $\vartheta = 1/40$ and a solution of rank two, a run converges to a "
+        "point where the gradient has norm 1/2, at a distance of 1/2 from the only stationary point.",
+        "Check the gradient with respect to the full matrix at the end of a run, because small gradients of the "
+        "coefficients do not prove stationarity.",
     ),
     Finding(
         "assumption-too-weak",
-        "Assumption 1 bounds the part that the simplified variance correction neglects by each client's own gradient, "
-        "not by the global one",
+        "Assumption 1 uses each client's own gradient, not the global one, to bound the part that the simplified "
+        "variance correction neglects",
         "changes a main result",
         (
             "fedlrt/assumption-1",
@@ -42,9 +42,9 @@ FINDINGS = (
         ),
         r"In a round that meets Assumption 1 with its constant $\delta = 1/10$, the loss rises by 0.25, but Theorem 4 "
         "promises a decrease of at least 1.72.",
-        "Assume instead that the clients' gradients outside the block of S, the coefficients in the old bases, are "
-        r"at most $\delta\|\nabla_{\tilde S}\mathcal{L}\|$, where $\tilde S$ are the coefficients in the augmented "
-        "bases; the corrected Theorem 4 then holds.",
+        "Assume instead that the clients' gradients outside the block of S, the coefficients in the old bases, have "
+        r"norms of at most $\delta\|\nabla_{\tilde S}\mathcal{L}\|$, where $\tilde S$ are the coefficients in the "
+        "augmented bases. Then the corrected Theorem 4 holds.",
     ),
     Finding(
         "one-rate",
@@ -62,9 +62,9 @@ FINDINGS = (
         "Assumption 1 can fail near a stationary point, although the paper says that it holds there",
         "weakens a result",
         ("fedlrt/claim-assumption-when",),
-        r"Its constant $\delta$, which should be far below 1, must be at least 0.41 after 60 rounds near the solution "
-        "of a quadratic, and 0.68 to 1.24 at a distance of 0.01 in the homogeneous test of Section 4.1 (one target for "
-        "all clients), in 24 draws.",
+        r"Its constant $\delta$ should be far below 1. But it must be at least 0.41 near the solution of a quadratic, "
+        "after 60 rounds. In 24 draws of the homogeneous test of Section 4.1 (one target for all clients), the "
+        "smallest value that suffices at a distance of 0.01 from the minimiser is 0.68 to 1.24.",
         r"Measure $\delta$ along the run before you rely on Theorem 4 or Corollary 1.",
     ),
     Finding(
@@ -76,13 +76,13 @@ FINDINGS = (
         r"If every client has all points, FedAvg's limit is $8.1 \cdot 10^{-15}$ from the minimiser, and in ten "
         r"rounds FeDLRT with variance correction differs by $2 \cdot 10^{-15}$ from FeDLRT without it.",
         "Divide the points among the clients to see client drift; as described, the test does not show the value of "
-        "variance correction. Expect FeDLRT to need 0.41 to 1.006 times as many rounds as FedLin, as on 120 sets of "
-        "points.",
+        "variance correction. Expect FeDLRT to need 0.41 to 1.006 times as many rounds as FedLin, as it did on 120 "
+        "sets of points.",
     ),
     Finding(
         "normalisation",
-        "Section 4.1 does not give the normalisation of its polynomials, the targets or the starts, and its results "
-        "depend on them",
+        "Section 4.1 does not give the normalisation of its polynomials, the targets or the initial weights, and its "
+        "results depend on them",
         "weakens a result",
         (
             "fedlrt/exp-homogeneous",
@@ -94,11 +94,11 @@ FINDINGS = (
             "fedlrt/exp-heterogeneous",
             "fedlrt/claim-het-converge",
         ),
-        "With polynomials that equal 1 at 1, runs from small starts fall below the target's rank of 4 in 23 of 24 "
-        "draws. With orthonormal polynomials FeDLRT finds the rank in all 16 draws, but the step size exceeds Theorem "
-        "2's limit for 32 clients.",
-        "Use polynomials that are orthonormal for the uniform law to reproduce Figure 4, and report the normalisation, "
-        "the targets, the threshold and the start.",
+        "With polynomials that equal 1 at x = 1, runs from small initial weights fall below the target's rank of 4 in "
+        "23 of 24 draws. With orthonormal polynomials FeDLRT finds the rank in all 16 draws, but the step size exceeds "
+        "Theorem 2's limit for 32 clients.",
+        "To reproduce Figure 4, use polynomials that are orthonormal for the uniform law, and report the "
+        "normalisation, the targets, the threshold and the initial weights.",
     ),
     Finding(
         "table-1-counts",
@@ -107,7 +107,7 @@ FINDINGS = (
         ("fedlrt/table-1",),
         "For an n by n layer at rank r, the full variance correction sends $6nr + 13r^2$ numbers, not the printed $6nr "
         "+ 10r^2$, and the server stores $4nr + 4r^2$ numbers, not $2nr + 4r^2$.",
-        "Use Table 1 for orders only, and the corrected counts for budgets and break-even ranks.",
+        "Use Table 1 for orders of magnitude only, and the corrected counts for budgets and break-even ranks.",
     ),
     Finding(
         "break-even-rank",

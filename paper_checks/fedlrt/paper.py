@@ -16,8 +16,8 @@ PAPER = Paper(
     together=(("sec_4_1", "fig_4"),),
     called="FeDLRT",
     main="Clients train a small matrix of coefficients in shared bases, and the server adapts the rank. The paper "
-    "claims that each round lowers the global loss up to the cost of truncation. Before truncation this is true, even "
-    "with better constants. But truncation costs more than stated, and the simplified correction needs a stronger "
+    "claims that each round lowers the global loss, apart from the cost of truncation. Before truncation this is true, "
+    "even with better constants. But truncation costs more than stated, and the simplified correction needs a stronger "
     "assumption.",
     facts=(
         Headline(

@@ -169,8 +169,8 @@ ADMITTED = (
         ),
     ),
     best={"rate": Best(3.99e-3, "searched: the largest admitted rate for 32 clients, the least of 24 draws")},
-    because="If polynomials equal 1 at 1, the step is allowed for every C. With orthonormal polynomials it is too "
-    "large for 32 clients on all 24 draws.",
+    because="If polynomials are 1 at x = 1, any number of clients may use the step. With orthonormal ones it is too "
+    "large for 32 on all 24 draws.",
     expect=("ambiguous", "search"),
     intended=Intended(
         "value 1 at 1",
@@ -266,7 +266,7 @@ def follow_errors(context: Context) -> Errors:
     hypotheses=(Dropped(f"last singular value of the target above {WEAKEST} of its norm", {"basis": "weak target"}),),
     vary=("early",),
     best={"early": Best(0.18, f"searched: the latest on 16 draws, one start, in the readings that pass ({COMMAND})")},
-    because="The paper gives no normalisation or start. If polynomials equal 1 at 1, starts of size 0.01 fall "
+    because="The paper gives no normalisation or start. If polynomials are 1 at x = 1, starts of size 0.01 fall "
     "below rank 4 on most draws.",
     uses=("fedlrt/exp-homogeneous",),
     expect=("holds", "search"),
@@ -344,7 +344,7 @@ OTHER_STARTS = (
         )[1:],
     ),
     uses=("fedlrt/exp-homogeneous",),
-    because="The paper gives no normalisation or start. If polynomials equal 1 at 1, a start of size 0.01 can "
+    because="The paper gives no normalisation or start. If polynomials are 1 at x = 1, a start of size 0.01 can "
     "fall below rank 4 permanently.",
     expect=("holds", "search"),
     intended=Intended(
@@ -497,8 +497,8 @@ LEVELS = (1e-2, 1e-3, 1e-4, 1e-5)
     },
     importance="result",
     uses=("fedlrt/claim-hom-error",),
-    because="Normalisation, targets and start are not given. The judged draw reaches a factor of 10; on 16 draws "
-    "the largest factor is 8.4 to 298.",
+    because="Normalisation, targets and start are not given. The draw that we judge reaches a factor of 10; on 16 "
+    "draws the largest is 8.4 to 298.",
     expect=("holds", "search"),
     intended=Intended(
         "orthonormal for the uniform law with a start of size 0.01",

@@ -62,7 +62,7 @@ from paper_checks.methods.relations import Relation, Relations, relations
     also=("fedlrt/thm-11",),
     uses=("fedlrt/assumption-1", "fedlrt/eq-36"),
     importance="result",
-    because="Assumption 1 bounds the neglected part only by the client's own gradient. $C$ promises too much for "
+    because="Assumption 1 bounds the neglected part only by the client's gradient. The factor $C$ is too large for "
     r"$\delta \le 1/5$, $L < \delta^2/12$.",
     expect=("corrected", "kernel"),
     intended=Intended(

@@ -379,7 +379,7 @@ def measure_with_large_parts(context: Context) -> list[Trace]:
     hypotheses=(Dropped(r"a bound on $\delta$, here $\delta \le 1$", {"most": 1e6}),),
     uses=("fedlrt/thm-8", "fedlrt/eq-45"),
     because="The block's drift also depends on moves outside it, which (14) limits only by the client's own gradient. "
-    "One sign is a slip.",
+    "One sign is misprinted.",
     expect=("corrected", "proof"),
     intended=Intended(
         "F as the negative gradient",

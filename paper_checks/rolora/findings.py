@@ -70,7 +70,8 @@ FINDINGS = (
     ),
     Finding(
         "rolora-falls-too",
-        "RoLoRA does not keep its accuracy from 3 to 20 or 50 clients, but it loses less than the other methods",
+        "RoLoRA does not keep its accuracy when the number of clients grows from 3 to 20 or 50, but it loses less than "
+        "the other methods",
         "weakens a result",
         ("rolora/txt-table1-rolora",),
         "On RTE its accuracy falls from 82.43 with 3 clients to 75.57 with 50. This is a loss of 6.86 points, and the "
@@ -80,8 +81,8 @@ FINDINGS = (
     ),
     Finding(
         "toy-network-start",
-        "The two-layer network of Section 5.2 cannot train from the printed start if ReLU has derivative 0 at 0, as is "
-        "usual",
+        "The two-layer network of Section 5.2 cannot be trained from the printed initial weights if ReLU has "
+        "derivative 0 at 0, as is usual",
         "weakens a result",
         ("rolora/exp-5.2",),
         "With the factor B = 0, the inputs of all hidden units of the network (12) are 0. If ReLU has derivative 0 "
