@@ -7,7 +7,15 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from paper_checks.pages.card import WIDTH, describe_verdict, end_sentence, entry_lines, sentence_case
+from paper_checks.pages.card import (
+    WIDTH,
+    count_by_kind,
+    describe_verdict,
+    end_sentence,
+    entry_lines,
+    sentence_case,
+    verb,
+)
 from paper_checks.pages.plain_mathematics import as_ascii, plain_text
 from paper_checks.paper import Headline, Paper
 
@@ -66,8 +74,12 @@ def _describe_rest(paper: Paper) -> str:
     stubs = sum(claim.is_stub for claim in claims)
     claims = tuple(claim for claim in claims if not claim.is_stub)
     plain = sum(claim.is_plain for claim in claims)
-    held = sum(claim.expect == "holds" for claim in claims)
-    told = [f"{held} of {len(claims)} entries hold as their authors mean them, {plain} of them as printed."]
+    slips = sum(claim.expect == "holds" for claim in claims) - plain
+    told = [
+        f"{len(claims)} {'entry' if len(claims) == 1 else 'entries'}"
+        f"{count_by_kind([(claim.kind, claim.expect) for claim in claims])}. "
+        f"{plain} {verb('holds', plain)} as printed; {slips} more {verb('holds', slips)} as meant but not as printed."
+    ]
     left = [claim for claim in claims if not claim.is_plain and paper.finding_of(claim.id) is None]
     unchecked = [claim for claim in left if claim.expect == "not checkable here"]
     if unchecked:
