@@ -194,8 +194,17 @@ def make_runs(
         _end(pool)
     waiting = [group for group, found in values.items() if None in found.values()]
     left_over = len(tasks) + len(under_way) + len(broken) + sum(len(work.runs(group, 1.0)) for group in waiting)
+    for task, start, device in under_way.values():
+        took = f"{time.monotonic() - start:.1f} s on {device}"
+        say(f"{_done(task, store)} of {task.trial.rounds} rounds in {took}: {task.text}")
     say(f"{ended} runs have ended, {left_over} are left")
     return left_over
+
+
+def _done(task: Task, store: Path) -> int:
+    """Return the finished rounds of an interrupted run."""
+    folder = store / task.trial.plan(task.trial.seeds[0]).folder
+    return find_runs(folder)[0].done if (folder / SETTINGS).exists() else 0
 
 
 def _chosen_runs(work: Work, group: int, values: Mapping[Task, float | None], say: Callable[[str], None]) -> list[Task]:
@@ -227,8 +236,10 @@ def _end(pool: ProcessPoolExecutor) -> None:
     pool.shutdown(wait=False, cancel_futures=True)
     for worker in workers:
         worker.terminate()
+    until = time.monotonic() + 5.0
     for worker in workers:
-        worker.join(5)
+        worker.join(max(0.0, until - time.monotonic()))
+        worker.kill()
 
 
 def pack(store: Path, archive: Path, most: int) -> list[str]:
