@@ -166,7 +166,7 @@ def make_runs(
     under_way: dict[Future[str], tuple[Task, float, str]] = {}
     ended, broken = 0, list[Task]()
     try:
-        while tasks or under_way:
+        while (tasks or under_way) and (left := seconds - (time.monotonic() - began)) > 0:
             for task in sorted(tasks, key=lambda task: task.order):
                 device, executor = work.place(task.trial)
                 busy = sum(where != "cpu" for *_, where in under_way.values())
@@ -175,9 +175,6 @@ def make_runs(
                 tasks.remove(task)
                 future = pool.submit(make_run, task.trial, store, work.settings.place, device, executor)
                 under_way[future] = (task, time.monotonic(), device)
-            left = seconds - (time.monotonic() - began)
-            if left <= 0:
-                break
             for future in wait(under_way, left, FIRST_COMPLETED).done:
                 task, start, device = under_way.pop(future)
                 try:
