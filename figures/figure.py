@@ -128,7 +128,7 @@ class Figure:
         caption: Description of the picture, with LaTeX between dollars.
         data: Computes the numbers; everything random comes from `settings.rng`.
         draw: Draws the numbers and computes nothing but positions of marks.
-        headline: One fact over the picture, in at most fifteen words for an experiment: what the numbers show.
+        headline: One fact over the picture, in at most fifteen words: what the numbers show.
         found: One neutral sentence from the numbers: what the paper states, and what we find.
         sizes: One sentence from the numbers: dimensions, sample sizes, numbers of draws.
         datasets: Names of the data sets it needs, from `workloads.data.datasets.REGISTRY`.
