@@ -301,7 +301,7 @@ def _caption_with_origin(
 
 def _differences(figure: Figure, settings: Settings) -> tuple[list[dict[str, str]], str]:
     """Return the settings that differ from the paper's, for a manifest, and a sentence for the caption."""
-    if figure.designs is None:
+    if figure.designs is None and figure.by_scale is None:
         return [], ""
     from figures.experiments.differences import describe, differences  # brings torch along
 
