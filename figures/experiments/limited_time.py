@@ -21,9 +21,12 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from pathlib import Path
 
+import torch
+
 from figures.experiments.experiment import Design, Line, choice_seed
 from figures.figure import SCALES, Settings
 from figures.ledger import select
+from hessian.numerics.differentiation import exact_convolutions
 from runs.experiments import Experiment as Runs
 from runs.experiments import Trial, carry_out
 from runs.index import SETTINGS
@@ -115,9 +118,10 @@ class Work:
     def _task(self, group: int, trial: Trial, metric: str, stage: int) -> Task:
         at_once = self.place(trial)[1] == "vmap"
         steps = trial.rounds * int(trial.settings.get("steps") or 1)
-        clients = 1 if at_once else int(trial.settings.get("clients", 1))
+        size = int(trial.settings.get("clients", 1))
+        clients = 1 if at_once else size
         design = self.designs.index(self.groups[group][0])
-        return Task(trial, group, metric, (max(0, stage - FEWEST), design, stage, -steps * clients))
+        return Task(trial, group, metric, (max(0, stage - FEWEST), design, stage, -steps * clients, -size))
 
 
 def make_run(trial: Trial, store: Path, root: str | None, device: str, executor: str) -> str:
@@ -129,7 +133,9 @@ def make_run(trial: Trial, store: Path, root: str | None, device: str, executor:
 
     def attempt(executor: str) -> str:
         placed = replace(trial, settings={**trial.settings, "executor": executor})
-        (outcome,) = carry_out(Runs((placed,)), store, root, device=device)
+        torch.zeros(1, device=device)  # starts CUDA, whose settings are unknown before
+        with exact_convolutions():
+            (outcome,) = carry_out(Runs((placed,)), store, root, device=device)
         return outcome.failure
 
     if executor == "sequential":
@@ -221,8 +227,6 @@ def _last_value(task: Task, store: Path) -> float:
 
 
 def _start_worker() -> None:
-    import torch
-
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     torch.set_num_threads(1)
 

@@ -344,6 +344,8 @@ def require_separate(network: Network, start: Tree, data: Labelled, rows: int) -
     Raises:
         FederationError: It does.
     """
+    from hessian.numerics.differentiation import exact_convolutions  # brings much along that other checks do not need
+
     if len(data.x) < 2:
         return
     count = min(len(data.x), 16, max(rows, 2))
@@ -357,7 +359,8 @@ def require_separate(network: Network, start: Tree, data: Labelled, rows: int) -
             if moved:
                 _move(module, generator)
             try:
-                with torch.set_grad_enabled(network.differentiates), seeded_draws(0, inputs.device):
+                gradients = torch.set_grad_enabled(network.differentiates)
+                with gradients, seeded_draws(0, inputs.device), exact_convolutions():  # TF32 rounds by batch size
                     whole = module(inputs.clone()).detach()
                     replaced = module(others.clone()).detach()[:half]
                     parts = [module(part.clone()).detach() for part in (inputs[:half], inputs[half:])]
