@@ -143,7 +143,7 @@ _TWO = ("without correction", *_SIMPLE)
 _HEADS = "head.weight"
 _SMALL: dict[str, Any] = {"samples": 4000, "test_samples": 5000, "held_out": 2000, "batch": 32, "optimiser": "sgd"}
 _TRAINED: dict[str, Any] = {"samples": 8192, "held_out": 2000, "flip": True, "evaluate_every": 10}
-"""With 32 clients, each has 256 samples, so that batches of 128 are drawn as printed."""
+"""With 16 clients each has 512 samples, so batches have 128 samples as printed."""
 _TO_32 = (1, 2, 4, 8, 16, 32)
 VISION: Mapping[str, Mapping[Scale, Vision]] = {
     "fig-5": {
@@ -165,17 +165,13 @@ VISION: Mapping[str, Mapping[Scale, Vision]] = {
             "fashion-mnist",
             _HEADS,
             _ALL,
-            (8, 32),
-            _SGD
-            | _schedule_to(5e-4)
-            | _TRAINED
-            | {"width": 4, "side": 14, "batch": 128, "momentum": 0.9, "weight_decay": 1e-3},
-            rounds=40,
+            _TO_32,
+            _SMALL | {"width": 8, "side": 14, "momentum": 0.9, "weight_decay": 1e-3, "evaluate_every": 5},
+            rounds=5,
             seeds=5,
             rank=8,
-            rates=(0.01, 0.03, 0.1, 0.3),
-            tuning_rounds=40,
-            own_rates=True,
+            rates=(0.003, 0.01, 0.03, 0.1),
+            tuning_rounds=5,
         ),
         "paper": Vision(
             "resnet18",
@@ -216,7 +212,7 @@ VISION: Mapping[str, Mapping[Scale, Vision]] = {
             seeds=5,
             steps=100,
             rank=32,
-            rates=(0.01, 0.03, 0.1, 0.3),
+            rates=(0.01, 0.03, 0.1, 0.3, 1.0),
             tuning_rounds=40,
             own_rates=True,
         ),
