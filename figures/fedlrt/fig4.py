@@ -67,7 +67,7 @@ FIG4_SIZES: dict[Scale, Fig4Sizes] = {
         20,
         4,
         Plan(_LOCAL, _ALL_C, 20, 10_000, {"uniform": 160}, 2**27, 4),
-        Plan(_LOCAL, (1,), 1, 10_000, {"uniform": 4000}, 2**27, 4, draws=5),
+        Plan(_LOCAL, (1,), 5, 10_000, {"uniform": 2000}, 2**27, 4),
         Plan(_LOCAL, (4,), 5, 10_000, {"uniform": 300, "dx": 300, "plain": 60}, 2**27, 4),
         _NAMES,
     ),
@@ -90,7 +90,7 @@ def fig4(sizes: Fig4Sizes, settings: Settings) -> pd.DataFrame:
         if plan is None:
             continue
         # The same targets for every number of clients.
-        one = random_targets(plan.runs, (sizes.n, sizes.n), sizes.rank, settings.rng("fig-4", "targets"))
+        one = random_targets(plan.starts, (sizes.n, sizes.n), sizes.rank, settings.rng("fig-4", "targets"))
         tables.append(readings_table("fig-4", readings, plan, one, settings))
     return pd.concat(tables, ignore_index=True)
 

@@ -62,13 +62,12 @@ class Plan:
     Attributes:
         local: Local steps.
         clients: Numbers of clients.
-        starts: Starts for each draw of the points, each with targets of its own.
+        starts: Starts, each with targets of its own.
         samples: Points in all.
         rounds: Rounds of FeDLRT, by basis.
         far: Rounds of the full-rank methods.
         target_rank: Rank of the minimiser.
         full_rank: The full-rank methods, by name.
-        draws: Draws of the points.
     """
 
     local: Descent
@@ -79,12 +78,6 @@ class Plan:
     far: int
     target_rank: int
     full_rank: tuple[str, ...] = ("FedLin",)
-    draws: int = 1
-
-    @property
-    def runs(self) -> int:
-        """Number of starts over all draws."""
-        return self.starts * self.draws
 
 
 @dataclass
@@ -132,30 +125,20 @@ class Trace:
         flat = E.flatten(-2)
         return 0.5 * ((flat @ self.mean_gram) * flat).sum(dim=-1)
 
-
-def summarise(parts: Sequence[tuple[Trace, slice]]) -> list[dict[str, float]]:
-    """Return a summary of starts for each round: medians, quartiles, and the smallest and largest rank.
-
-    Args:
-        parts: Traces over the same rounds, each with the starts to include.
-    """
-    first, _ = parts[0]
-    distances, losses, all_ranks, below = (
-        np.concatenate([getattr(trace, name)[:, starts] for trace, starts in parts], axis=1)
-        for name in ("distance", "loss", "rank", "below")
-    )
-    rows: list[dict[str, float]] = []
-    for place, count in enumerate(first.rounds):
-        row: dict[str, float] = {"round": count}
-        for name, values in (("distance", distances), ("loss", losses)):
-            low, middle, high = np.quantile(values[place], (0.25, 0.5, 0.75))
-            row |= {name: float(middle), f"{name}_low": float(low), f"{name}_high": float(high)}
-        ranks = all_ranks[place]
-        row |= {"rank": float(np.median(ranks)), "rank_low": float(ranks.min()), "rank_high": float(ranks.max())}
-        row["right"] = int((ranks == first.target_rank).sum())
-        row["below"] = int(below[place].sum())
-        rows.append(row)
-    return rows
+    def rows(self, starts: slice) -> list[dict[str, float]]:
+        """Return a summary of some starts for each round: medians, quartiles, and the smallest and largest rank."""
+        rows: list[dict[str, float]] = []
+        for place, count in enumerate(self.rounds):
+            row: dict[str, float] = {"round": count}
+            for name, values in (("distance", self.distance), ("loss", self.loss)):
+                low, middle, high = np.quantile(values[place, starts], (0.25, 0.5, 0.75))
+                row |= {name: float(middle), f"{name}_low": float(low), f"{name}_high": float(high)}
+            ranks = self.rank[place, starts]
+            row |= {"rank": float(np.median(ranks)), "rank_low": float(ranks.min()), "rank_high": float(ranks.max())}
+            row["right"] = int((ranks == self.target_rank).sum())
+            row["below"] = int(self.below[place, starts].sum())
+            rows.append(row)
+        return rows
 
 
 def minimisers(clients: Sequence[ProductGram]) -> tuple[Tensor, Tensor]:
@@ -175,7 +158,7 @@ def readings_table(
         purpose: Name of the random streams.
         readings: Readings to run.
         plan: Sizes of the runs.
-        targets: Target of each start, ``(runs, m, n)``, for all clients; or of each, ``(clients, runs, m, n)``.
+        targets: Target of each start, ``(starts, m, n)``, for all clients; or of each, ``(clients, starts, m, n)``.
         settings: Seed and progress.
 
     Returns:
@@ -199,38 +182,11 @@ def _runs(
     purpose: str, same: Sequence[Reading], C: int, plan: Plan, targets: Tensor, settings: Settings
 ) -> list[dict[str, Any]]:
     """Return the rows of all readings of the same data."""
-    draws = []
-    for draw in range(plan.draws):
-        part = slice(draw * plan.starts, (draw + 1) * plan.starts)
-        draws.append(_traces(purpose, same, C, plan, targets[..., part, :, :], settings, draw))
-    every = [known for known, _ in draws]
-    values = {name: float(np.median([known[name] for known in every])) for name in ("size", "curvature")}
-    common = (
-        every[0]
-        | values
-        | {"draws": plan.draws, "starts": plan.runs, "smoothness": max(known["smoothness"] for known in every)}
-    )
-    rows: list[dict[str, Any]] = []
-    for place, method in draws[0][1]:
-        parts = [traces[place, method] for _, traces in draws]
-        rows.extend(_of(same[place]) | {"method": method} | common | row for row in summarise(parts))
-    return rows
-
-
-def _traces(
-    purpose: str, same: Sequence[Reading], C: int, plan: Plan, targets: Tensor, settings: Settings, draw: int
-) -> tuple[dict[str, Any], dict[tuple[int, str], tuple[Trace, slice]]]:
-    """Run all readings of the same data with one draw of the points.
-
-    Returns:
-        What the data determine, and each reading's trace by its place and the method, with its starts in the trace.
-    """
     aims = targets.expand(C, *targets.shape[-3:]).repeat(1, len(same), 1, 1)
-    drawn = (draw,) if draw else ()
-    points = settings.rng(purpose, "points", *drawn)  # the same in every reading and for every number of clients
+    points = settings.rng(purpose, "points")  # the same in every reading and for every number of clients
     clients = many_targets(aims, points, samples=plan.samples, basis=same[0].basis, split=same[0].split)
     m, n = clients[0].B.shape[-2:]
-    normal = settings.rng(purpose, "starts", *drawn).standard_normal((plan.starts, m, n)) / np.sqrt(max(m, n))
+    normal = settings.rng(purpose, "starts").standard_normal((plan.starts, m, n)) / np.sqrt(max(m, n))
     starts = torch.from_numpy(np.concatenate([reading.scale * normal for reading in same]))
     W, H = minimisers(clients)
     spectra = [torch.linalg.eigvalsh(client.H) for client in ({id(c.H): c for c in clients}.values())]
@@ -246,17 +202,18 @@ def _traces(
         "steps": plan.local.steps,
         "learning_rate": plan.local.learning_rate,
     }
-    found: dict[tuple[int, str], tuple[Trace, slice]] = {}
+    rows: list[dict[str, Any]] = []
 
-    def add(method: str, trace: Trace, chosen: Sequence[int], places: Sequence[int]) -> None:
-        for here, place in zip(places, chosen, strict=True):
-            found[place, method] = trace, slice(here * plan.starts, (here + 1) * plan.starts)
+    def add(method: str, trace: Trace, chosen: Sequence[int]) -> None:
+        for place in chosen:
+            part = slice(place * plan.starts, (place + 1) * plan.starts)
+            rows.extend(_of(same[place]) | {"method": method} | known | row for row in trace.rows(part))
 
     for name in plan.full_rank:
         trace = Trace(W, H, recorded_rounds(plan.far), plan.target_rank)
         algorithm = {"FedAvg": FedAvg, "FedLin": FedLin}[name](plan.local)
         trace.record_all(iterate(*affine_map(algorithm, clients), starts, trace.rounds))
-        add(name, trace, range(len(same)), range(len(same)))
+        add(name, trace, range(len(same)))
     for correction, method in LOW_RANK.items():
         chosen = [place for place, reading in enumerate(same) if correction in reading.corrections]
         if not chosen:
@@ -273,8 +230,10 @@ def _traces(
             trace.rounds[-1],
             trace.follow,
         )
-        add(method, trace, chosen, range(len(chosen)))
-    return known, found
+        for here, place in enumerate(chosen):
+            part = slice(here * plan.starts, (here + 1) * plan.starts)
+            rows.extend(_of(same[place]) | {"method": method} | known | row for row in trace.rows(part))
+    return rows
 
 
 def _of(reading: Reading) -> dict[str, Any]:

@@ -212,7 +212,7 @@ VISION: Mapping[str, Mapping[Scale, Vision]] = {
             seeds=5,
             steps=100,
             rank=32,
-            rates=(0.01, 0.03, 0.1, 0.3, 1.0),
+            rates=(0.01, 0.03, 0.1, 0.3),
             tuning_rounds=40,
             own_rates=True,
         ),
