@@ -129,7 +129,7 @@ def close_rates(table: DataFrame) -> str:
     for line, values in _values_by_rate(table):
         best = max(values, key=lambda rate: values[rate])
         for rate, value in values.items():
-            if rate != best and values[best] - value <= CLOSE:
+            if rate != best and round(values[best] - value, 9) <= CLOSE:
                 found.setdefault(f"{best:g} over {rate:g}", []).append(line)
     if not found:
         return ""
@@ -172,7 +172,11 @@ def _telling(lines: DataFrame, columns: Sequence[str]) -> list[str]:
 
 def _label(row: Any, keys: Sequence[str]) -> str:
     """Return a line as text, the method last."""
-    told = [f"{row[name]} clients" if name == "clients" else str(row[name]) for name in keys if name != "method"]
+    told = [
+        f"{row[name]} client{'s' * (row[name] != 1)}" if name == "clients" else str(row[name])
+        for name in keys
+        if name != "method"
+    ]
     return ", ".join([*told, str(row["method"])] if "method" in keys else told)
 
 
