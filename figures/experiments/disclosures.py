@@ -173,7 +173,7 @@ def _telling(lines: DataFrame, columns: Sequence[str]) -> list[str]:
 def _label(row: Any, keys: Sequence[str]) -> str:
     """Return a line as text, the method last."""
     told = [
-        f"{row[name]} client{'s' * (row[name] != 1)}" if name == "clients" else str(row[name])
+        f"{row[name]} client{'' if row[name] == 1 else 's'}" if name == "clients" else str(row[name])
         for name in keys
         if name != "method"
     ]

@@ -185,6 +185,9 @@ def test_rates_that_were_chosen_by_little_are_named():
     assert close_rates(table) == (
         "Learning rates chosen by at most 0.5 points on the validation samples: 1 over 0.3: A; 0.1 over 0.3: C."
     )
+    one = table[table.method != "C"].assign(value=lambda rows: rows.value.round(2), method="A")
+    one.insert(1, "clients", [1, 1, 1, 4, 4, 4])
+    assert close_rates(one).endswith("samples: 0.3 over 1: A (1 client).")
     failed = (table.method == "A") & (table.rate == 0.3)
     table.loc[failed, ["value", "failed"]] = [float("nan"), 1]
     assert close_rates(table[table.method == "A"]) == ""
