@@ -6,7 +6,7 @@ norm uses the batch, and `observe` returns the new running statistics.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -131,9 +131,18 @@ def observe(
     """
     prepared = network if isinstance(network, Factorable) else factorable(network)
     followed = prepared.buffers.intersection(weights)
+    if followed and torch._C._are_functorch_transforms_active():
+        weights = {**weights, **_spread_over_clients(weights, followed, inputs)}
     with substitute(prepared, weights, followed):
         output = prepared.module(*inputs)
         return output, {name: _current(prepared, name) for name in followed}
+
+
+def _spread_over_clients(weights: Mapping[str, Weight], names: Iterable[str], inputs: Any) -> dict[str, Tensor]:
+    """Return buffers of each client's own, because `torch.vmap` cannot change in place what all clients share."""
+    zero = torch.zeros_like(next(part for part in inputs if isinstance(part, Tensor)).flatten()[0])
+    buffers = {name: weights[name] for name in names}
+    return {name: value + zero.to(value.dtype) for name, value in buffers.items() if isinstance(value, Tensor)}
 
 
 @contextmanager
@@ -141,11 +150,6 @@ def substitute(
     network: Factorable, weights: Mapping[str, Weight], followed: frozenset[str] = frozenset()
 ) -> Iterator[None]:
     """Put weights into the module for the duration of the context, and copies of buffers that the module may change."""
-    if followed and torch._C._are_functorch_transforms_active():
-        raise FederationError(
-            "running statistics of norms cannot be tracked for several clients at once: choose --statistics batch, or "
-            "the sequential executor"
-        )
     entries = _check_weights(network, weights)
     changes: list[Change] = [
         (where, key, value) for name, value in entries.items() for where, key in network.places[name]

@@ -128,7 +128,7 @@ class Figure:
         caption: Description of the picture, with LaTeX between dollars.
         data: Computes the numbers; everything random comes from `settings.rng`.
         draw: Draws the numbers and computes nothing but positions of marks.
-        headline: One fact over the picture, in at most fifteen words for an experiment: what the numbers show.
+        headline: One fact over the picture, in at most fifteen words: what the numbers show.
         found: One neutral sentence from the numbers: what the paper states, and what we find.
         sizes: One sentence from the numbers: dimensions, sample sizes, numbers of draws.
         datasets: Names of the data sets it needs, from `workloads.data.datasets.REGISTRY`.
@@ -138,6 +138,7 @@ class Figure:
         designs: The training runs behind the numbers at a scale, each a `figures.experiments.experiment.Design`; None:
             there are none, or no paper has the experiment.
         printed_designs: The paper's runs; default: `designs` at scale `paper`.
+        by_scale: Sizes at every scale, dataclasses, of numbers that need no training runs; None: no paper has them.
         conventions: Where the value of a setting at scale `paper` is from, by the setting's name, if it is not printed.
         printed: The paper's values of settings that no machine of ours can have at scale `paper`, by name: its data
             sets, its model.
@@ -156,6 +157,7 @@ class Figure:
     quick_decides: bool = True
     designs: Callable[[Settings], Sequence[Any]] | None = None
     printed_designs: Callable[[Settings], Sequence[Any]] | None = None
+    by_scale: Mapping[Scale, Any] | None = field(default=None, hash=False)
     conventions: Mapping[str, str] = field(default_factory=dict, hash=False)
     printed: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
 

@@ -291,17 +291,17 @@ def _caption_with_origin(
     origin += f"{entry['note']}. " if entry["note"] else ""
     changed = ", which have changed since; --recompute computes them again" if stale else ""
     kept = f" Stored numbers, of the sources {entry['identity']['sources_sha256'][:12]}{changed}." if stored else ""
-    from figures.experiments.disclosures import borrowed_rates, failed_runs, rates_at_an_end
+    from figures.experiments.disclosures import borrowed_rates, close_rates, failed_runs, rates_at_an_end
 
     failed, rates = failed_runs(table), rates_at_an_end(table)
-    parts = (f"{failed}." if failed else "", rates, borrowed_rates(figure, settings))
+    parts = (f"{failed}." if failed else "", rates, close_rates(table), borrowed_rates(figure, settings))
     told = "".join(f"{part} " for part in parts if part)
     return f"{figure.caption} {figure.sizes(table)} {told}{origin}Scale {settings.scale}, seed {settings.seed}.{kept}"
 
 
 def _differences(figure: Figure, settings: Settings) -> tuple[list[dict[str, str]], str]:
     """Return the settings that differ from the paper's, for a manifest, and a sentence for the caption."""
-    if figure.designs is None:
+    if figure.designs is None and figure.by_scale is None:
         return [], ""
     from figures.experiments.differences import describe, differences  # brings torch along
 

@@ -91,15 +91,11 @@ def learning_headline(table: pd.DataFrame) -> str:
     """Return the headline: the smallest margin, in one sentence."""
     finals = margins(table)
     low = int((finals.margin < MARGIN).sum())
-    data = " and ".join(NAMES[str(name)] for name in finals.data.unique())
     if low:
-        return f"{low} of {len(finals)} runs end less than {100 * MARGIN:.0f} points above the best constant answer."
+        return f"{low} of {len(finals)} runs end less than {100 * MARGIN:.0f} points above the best constant answer"
     least = int(100 * finals.margin.min())
     algorithms = {method.algorithm for method in METHODS if method.label in set(finals.method)}
-    return (
-        f"All {len(algorithms)} algorithms learn {data}: each run ends at least {least} points above the best constant "
-        "answer."
-    )
+    return f"All {len(algorithms)} algorithms end at least {least} points above the best constant answer"
 
 
 def learning_found(table: pd.DataFrame) -> str:
@@ -113,7 +109,7 @@ def learning_found(table: pd.DataFrame) -> str:
     least = finals.sort_values("margin").iloc[0].to_dict()
     where = f"{least['method']} on {NAMES[least['data']]}, {least['split']}, seed {least['seed']}"
     return (
-        f"No paper states this. Found: {learning_headline(table)} "
+        f"No paper states this. Found: {learning_headline(table)}. "
         f"The smallest margin is {100 * least['margin']:.1f} points, for {where}: "
         f"accuracy {100 * least['accuracy']:.1f} %, {100 * LEVEL:.0f} % lower bound {100 * least['bound']:.1f} %, "
         f"best constant answer {100 * least['constant']:.1f} %. Final test accuracies in per cent (means over the "

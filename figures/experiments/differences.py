@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -38,10 +38,17 @@ WORDS: Mapping[str, str] = {
     "cap": "ranks capped by the layer",
     "cohort": "clients in a round",
     "epochs": "local epochs",
+    "first: rounds": "rounds (first reading)",
     "flip": "mirror images",
     "held_out": "samples held out",
     "learning_rate": "learning rate",
+    "others: clients": "clients (other readings)",
+    "others: rounds": "rounds (other readings)",
+    "others: starts": "random starts (other readings)",
     "partition_psi": "concentration of the labels",
+    "plan: far": "rounds of the full-rank methods",
+    "plan: rounds": "rounds of the low-rank methods",
+    "plan: starts": "random starts",
     "schedule": "schedule of the rate",
     "schedule_minimum": "least rate of the schedule",
     "seeds": "number of seeds",
@@ -77,13 +84,16 @@ def differences(figure: Figure, settings: Settings) -> tuple[Difference, ...]:
     setting that differs and is left out.
 
     Args:
-        figure: The figure; without `designs` there is nothing to compare.
+        figure: The figure; without `designs` or `by_scale` there is nothing to compare.
         settings: The settings of the runs.
     """
-    if figure.designs is None:
+    if figure.designs is not None:
+        printed = values_of((figure.printed_designs or figure.designs)(replace(settings, scale="paper")))
+        run = values_of(figure.designs(settings))
+    elif figure.by_scale is not None:
+        printed, run = ({"": sizes_of(figure.by_scale[scale])} for scale in ("paper", settings.scale))
+    else:
         return ()
-    printed = values_of((figure.printed_designs or figure.designs)(replace(settings, scale="paper")))
-    run = values_of(figure.designs(settings))
     found = dict[tuple[str, str, str], list[str]]()
     for algorithm in [name for name in printed if name in run]:
         theirs, ours = printed[algorithm], run[algorithm]
@@ -95,7 +105,8 @@ def differences(figure: Figure, settings: Settings) -> tuple[Difference, ...]:
     rows = []
     for (name, theirs_told, ours_told), algorithms in found.items():
         where = "" if len(algorithms) == len(both) else f" ({', '.join(algorithms)})"
-        source = f" ({figure.conventions[name]})" if name in figure.conventions else ""
+        convention = figure.conventions.get(name.split(": ")[-1])
+        source = f" ({convention})" if convention else ""
         rows.append(Difference(WORDS.get(name, name.replace("_", " ")) + where, theirs_told + source, ours_told))
     lacking = [name for name in printed if name not in run]
     return (*rows, *([Difference("methods", ", ".join(printed), ", ".join(both))] if lacking else []))
@@ -125,6 +136,22 @@ def values_of(designs: Sequence[Design]) -> dict[str, dict[str, tuple[Any, ...]]
     return found
 
 
+def sizes_of(sizes: Any, before: str = "") -> dict[str, tuple[Any, ...]]:
+    """Return the values of a dataclass by name, those of its dataclasses too; a mapping counts as one value.
+
+    >>> sizes_of(Difference("batch", "128", "32"), "of a ")
+    {'of a setting': ('batch',), 'of a printed': ('128',), 'of a run': ('32',)}
+    """
+    found: dict[str, tuple[Any, ...]] = {}
+    for field in fields(sizes):
+        value = getattr(sizes, field.name)
+        if is_dataclass(value):
+            found |= sizes_of(value, f"{before}{field.name}: ")
+        else:
+            found[f"{before}{field.name}"] = (tuple(value.items()) if isinstance(value, Mapping) else value,)
+    return found
+
+
 def describe(rows: Sequence[Difference]) -> str:
     """Return one sentence for a caption; empty where nothing differs.
 
@@ -150,6 +177,8 @@ def _word(name: str, value: Any) -> str:
         return ABSENT.get(name, "none")
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, tuple) and value and all(isinstance(one, tuple) for one in value):
+        return ", ".join(f"{_word(name, number)} ({of})" for of, number in value)
     if isinstance(value, tuple):
         return ", ".join(_counted(_word(name, one), len(list(same))) for one, same in groupby(value))
     if name == "layers":
@@ -177,7 +206,7 @@ def page(figures: Iterable[tuple[Figure, Settings]]) -> str:
     """Return the page with the differences of experiments, one table for all that share it, in Markdown."""
     tables: dict[tuple[Difference, ...], list[str]] = {}
     for figure, settings in figures:
-        if figure.designs is not None:
+        if figure.designs is not None or figure.by_scale is not None:
             tables.setdefault(differences(figure, settings), []).append(figure.id)
     parts = [HEAD]
     for rows, ids in tables.items():
@@ -193,11 +222,11 @@ def _cell(text: str) -> str:
 
 HEAD = """# Settings that differ from the paper
 
-The stored experiments on networks and language models run on a laptop, so data, width, samples and rounds are smaller
-than the paper's. `python -m figures.experiments.differences docs/figures` writes these tables. It compares every option
-of the paper's runs with every option of ours, defaults included. A source in parentheses names where the value in the
-column *paper* is from if the paper does not print it. Other settings have the same values in both, or belong to one
-that is listed, such as the betas of another optimiser.
+The stored experiments run on a laptop, so data, width, samples and rounds are smaller than the paper's.
+`python -m figures.experiments.differences docs/figures` writes these tables. It compares every option of the paper's
+runs with every option of ours, defaults included. A source in parentheses names where the value in the column *paper*
+is from if the paper does not print it. Other settings have the same values in both, or belong to one that is listed,
+such as the betas of another optimiser.
 """
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from figures.experiments.experiment import CHOICE, finals, key_columns
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from figures.figure import Figure, Settings
 
+CLOSE = 0.005
+"""Difference of accuracies on validation samples up to which a learning rate is chosen by little."""
 NAMES: Mapping[str, str] = {
     "resnet10": "ResNet-10",
     "resnet18": "ResNet-18",
@@ -35,9 +37,9 @@ def under_headline(figure: Figure, table: DataFrame, settings: Settings) -> str:
 
 
 def finding(figure: Figure, table: DataFrame) -> str:
-    """Return the statement of the paper and the finding, with the runs that failed."""
+    """Return the statement of the paper and the finding, with the runs that failed and the rates that were close."""
     failed = failed_runs(table)
-    return f"{figure.found(table)} {failed}." if failed else figure.found(table)
+    return " ".join(filter(None, (figure.found(table), f"{failed}." if failed else "", close_rates(table))))
 
 
 def scale_line(figure: Figure, settings: Settings) -> str:
@@ -106,23 +108,45 @@ def rates_at_an_end(table: DataFrame) -> str:
     A larger or smaller rate, which was not tried, might be better there. As in the choice itself, the rate with the
     largest value on the validation samples counts, of equals the first.
     """
-    if not {"stage", "rate", "value", "failed"} <= set(table.columns) or not (table.stage == CHOICE).any():
-        return ""
-    choice = table[table.stage == CHOICE]
-    columns = [name for name in key_columns(table) if name in choice]
-    keys = _telling(choice, columns)
     found: dict[str, list[str]] = {}
-    for _, line in choice.groupby(columns, sort=False):
-        tried = sorted(set(line.rate))
-        values = line.value.where(line.failed == 0, 0.0)
-        best = float(line.rate.to_numpy()[int(values.to_numpy().argmax())])
+    for line, values in _values_by_rate(table):
+        tried, best = sorted(values), max(values, key=lambda rate: values[rate])
         if len(tried) > 1 and best in (tried[0], tried[-1]):
             end = f"{best:g}, the {'smallest' if best == tried[0] else 'largest'}"
-            found.setdefault(end, []).append(_label(line.iloc[0], keys))
+            found.setdefault(end, []).append(line)
     if not found:
         return ""
     told = "; ".join(f"{end}: {_by_setting(lines)}" for end, lines in found.items())
     return f"Learning rates chosen at an end of those tried, so that rates beyond might be better: {told}."
+
+
+def close_rates(table: DataFrame) -> str:
+    """Return the learning rates that were chosen by little, from the rows that chose; empty if none was.
+
+    Another draw of the validation samples might choose the other rate, so differences of the lines may be due to it.
+    """
+    found: dict[str, list[str]] = {}
+    for line, values in _values_by_rate(table):
+        best = max(values, key=lambda rate: values[rate])
+        for rate, value in values.items():
+            if rate != best and round(values[best] - value, 9) <= CLOSE:
+                found.setdefault(f"{best:g} over {rate:g}", []).append(line)
+    if not found:
+        return ""
+    told = "; ".join(f"{pair}: {_by_setting(lines)}" for pair, lines in found.items())
+    return f"Learning rates chosen by at most {100 * CLOSE:g} points on the validation samples: {told}."
+
+
+def _values_by_rate(table: DataFrame) -> Iterator[tuple[str, dict[float, float]]]:
+    """Yield each line that chose a rate as text, and its values by rate, in the order tried; failed runs have 0."""
+    if not {"stage", "rate", "value", "failed"} <= set(table.columns) or not (table.stage == CHOICE).any():
+        return
+    choice = table[table.stage == CHOICE]
+    columns = [name for name in key_columns(table) if name in choice]
+    keys = _telling(choice, columns)
+    for _, line in choice.groupby(columns, sort=False):
+        values = line.value.where(line.failed == 0, 0.0)
+        yield _label(line.iloc[0], keys), dict(zip(map(float, line.rate), map(float, values), strict=True))
 
 
 def borrowed_rates(figure: Figure, settings: Settings) -> str:
@@ -148,7 +172,11 @@ def _telling(lines: DataFrame, columns: Sequence[str]) -> list[str]:
 
 def _label(row: Any, keys: Sequence[str]) -> str:
     """Return a line as text, the method last."""
-    told = [f"{row[name]} clients" if name == "clients" else str(row[name]) for name in keys if name != "method"]
+    told = [
+        f"{row[name]} client{'' if row[name] == 1 else 's'}" if name == "clients" else str(row[name])
+        for name in keys
+        if name != "method"
+    ]
     return ", ".join([*told, str(row["method"])] if "method" in keys else told)
 
 

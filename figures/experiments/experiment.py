@@ -50,6 +50,11 @@ class Line:
         """The keys as text."""
         return ", ".join(map(str, self.keys.values()))
 
+    @property
+    def choice_metric(self) -> str:
+        """Name of the metric by which a learning rate is chosen."""
+        return self.metric if self.metric.startswith("personal") else f"validation_{self.metric}"
+
     def trial(self, rounds: int, seeds: Sequence[int], rate: float | None = None) -> Trial:
         """Return its runs; a cosine without a period gets the number of rounds, and its minimum is at most the rate."""
         options = dict(self.options)
@@ -131,19 +136,23 @@ def choose_rates(design: Design, settings: Settings) -> tuple[list[dict[str, Any
     """
     if len(design.rates) < 2:
         return [], {line.rate_of: rate for line in design.lines for rate in design.rates}
-    seed = 100 * settings.seed + 99
+    seed = choice_seed(settings)
     pairs = [(line, rate) for line in design.lines if line.tuned for rate in design.rates]
     trials = [line.trial(design.tuning_rounds, (seed,), rate) for line, rate in pairs]
     rows: list[dict[str, Any]] = []
     best: dict[str, tuple[float, float]] = {}
     for (line, rate), (outcome,) in zip(pairs, _by_trial(trials, settings, "rates: "), strict=True):
-        metric = line.metric if line.metric.startswith("personal") else f"validation_{line.metric}"
-        last = _rows(CHOICE, line, outcome, metric, rate)[-1]
+        last = _rows(CHOICE, line, outcome, line.choice_metric, rate)[-1]
         rows.append(last)
         value = 0.0 if last["failed"] else last["value"]
         if line.rate_of not in best or value > best[line.rate_of][0]:
             best[line.rate_of] = (value, rate)
     return rows, {group: rate for group, (_, rate) in best.items()}
+
+
+def choice_seed(settings: Settings) -> int:
+    """Return the seed of the runs that choose learning rates."""
+    return 100 * settings.seed + 99
 
 
 def _by_trial(trials: Sequence[Trial], settings: Settings, before: str = "") -> list[list[Outcome]]:

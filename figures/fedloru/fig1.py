@@ -196,7 +196,7 @@ def fig1_headline(table: pd.DataFrame) -> str:
     for weights in WEIGHTS:
         both = pairs(table, weights, ESTIMATORS[2])
         told.append(f"{int((both.client > both.server).sum())} of {len(both)}")
-    return f"Larger stable rank with {few} samples than with {many}: in {' and '.join(told)} measurements"
+    return f"Larger stable rank with {few} samples than with {many}: {', '.join(told)}"
 
 
 def fig1_found(table: pd.DataFrame) -> str:

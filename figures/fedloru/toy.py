@@ -166,14 +166,11 @@ def draw_toy(table: pd.DataFrame) -> Picture:
 
 
 def toy_headline(table: pd.DataFrame) -> str:
-    """Return the headline: ranks and losses with and without accumulation."""
+    """Return the headline: ranks of the update with and without accumulation."""
     last = table[table["round"] == table["round"].max()]
     still, cycles = last[last.method == "FedLoRA"], last[last.tau > 0]
-    return (
-        f"With accumulation the update's rank is {cycles['rank'].min():.0f} to {cycles['rank'].max():.0f}, without "
-        f"{still['rank'].max():.0f}; the loss ends at {cycles.excess.min():.1g} to {cycles.excess.max():.1g} of the "
-        f"start's, without at {still.excess.mean():.1g}"
-    )
+    ranks = f"{cycles['rank'].min():.0f} to {cycles['rank'].max():.0f}"
+    return f"The update's rank is {ranks} with accumulation, {still['rank'].max():.0f} without"
 
 
 def toy_found(table: pd.DataFrame) -> str:

@@ -155,4 +155,6 @@ FIG1 = Figure(
     headline=fig1_headline,
     found=fig1_found,
     sizes=fig1_sizes,
+    by_scale=FIG1_SIZES,
+    conventions=dict.fromkeys(("rounds", "far", "starts"), "not printed"),
 )

@@ -220,4 +220,6 @@ FIG4 = Figure(
     headline=fig4_headline,
     found=fig4_found,
     sizes=fig4_sizes,
+    by_scale=FIG4_SIZES,
+    conventions={"rounds": "not printed"},
 )

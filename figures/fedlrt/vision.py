@@ -184,8 +184,10 @@ def vision_sizes(name: str, table: pd.DataFrame) -> str:
         shared = f" ({BUDGET}/C{down}, so every run uses about the same number of batches)"
     of = next(one for one in VISION[name].values() if one.rounds == int(runs["round"].max()))
     width = f" of width {of.options['width']}" if of.options.get("width") else ""
+    whose = "every method and number of clients" if of.own_rates else "all runs"
     tried = (
-        f", learning rate of all runs chosen from {', '.join(f'{r:g}' for r in sorted(set(choice.rate)))}"
+        f", learning rate of {whose} chosen from {', '.join(f'{r:g}' for r in sorted(set(choice.rate)))} after "
+        f"{of.tuning_rounds} rounds"
         if len(choice)
         else ""
     )

@@ -51,9 +51,9 @@ class Vision:
         seeds: Number of seeds.
         steps: Local iterations; `share`: 240 over the number of clients, rounded down.
         rank: Rank of the start, lowered to the smaller side of a layer; it is not printed.
-        rates: Candidate learning rates; one is chosen for all lines, by training all weights with four clients;
-            empty: the options have one.
+        rates: Candidate learning rates; empty: the options have one.
         tuning_rounds: Rounds of the runs that choose.
+        own_rates: Choose a rate for every line; else one for all, by training all weights with four clients.
         classes: Number of classes of the data set.
     """
 
@@ -69,6 +69,7 @@ class Vision:
     rank: int = 64
     rates: tuple[float, ...] = ()
     tuning_rounds: int = 1
+    own_rates: bool = False
     classes: int = 10
 
     def local_steps(self, clients: int) -> int:
@@ -78,7 +79,6 @@ class Vision:
     @property
     def design(self) -> Design:
         """Return the experiment: FeDLRT by rows, and each counterpart once."""
-        tuned = VARIANTS[self.rows[0]][1]
         lines = []
         for clients in self.clients:
             common = {
@@ -91,19 +91,22 @@ class Vision:
             }
             low = {"layers": self.layers, "rank": self.rank, "cap": True, "truncation": 0.01}
             for row in self.rows:
-                lines.append(Line({"method": row, "clients": clients}, VARIANTS[row][0], self.data, {**common, **low}))
-            chooses = bool(self.rates) and clients == min(4, max(self.clients))
+                lines.append(self._line(row, VARIANTS[row][0], {**common, **low}))
             for name, algorithm in dict(VARIANTS[row][1:] for row in self.rows).items():
-                lines.append(
-                    Line(
-                        {"method": name, "clients": clients},
-                        algorithm,
-                        self.data,
-                        common,
-                        tuned=chooses and name == tuned,
-                    )
-                )
+                lines.append(self._line(name, algorithm, common))
         return Design(tuple(lines), self.rounds, self.seeds, self.rates, self.tuning_rounds)
+
+    def _line(self, method: str, algorithm: str, options: Mapping[str, Any]) -> Line:
+        clients = options["clients"]
+        chooses = method == VARIANTS[self.rows[0]][1] and clients == min(4, max(self.clients))
+        return Line(
+            {"method": method, "clients": clients},
+            algorithm,
+            self.data,
+            options,
+            rate_of=f"{method}, {clients}" if self.own_rates else "",
+            tuned=bool(self.rates) and (self.own_rates or chooses),
+        )
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -126,8 +129,12 @@ class Vision:
         return sum(prod(shapes[name]) for name in layer_names(shapes.items(), self.layers))
 
 
+def _schedule_to(end: float) -> dict[str, Any]:
+    return {"schedule": "cosine", "schedule_per": "round", "schedule_minimum": end}
+
+
 def _schedule(start: float, end: float) -> dict[str, Any]:
-    return {"learning_rate": start, "schedule": "cosine", "schedule_per": "round", "schedule_minimum": end}
+    return {"learning_rate": start, **_schedule_to(end)}
 
 
 _SGD: dict[str, Any] = {"optimiser": "sgd"}
@@ -135,8 +142,9 @@ _ALL, _SIMPLE = tuple(VARIANTS), ("simplified correction",)
 _TWO = ("without correction", *_SIMPLE)
 _HEADS = "head.weight"
 _SMALL: dict[str, Any] = {"samples": 4000, "test_samples": 5000, "held_out": 2000, "batch": 32, "optimiser": "sgd"}
-_TO_16 = (1, 2, 4, 8, 16)
-_TO_32 = (*_TO_16, 32)
+_TRAINED: dict[str, Any] = {"samples": 8192, "held_out": 2000, "flip": True, "evaluate_every": 10}
+"""With 16 clients each has 512 samples, so batches have 128 samples as printed."""
+_TO_32 = (1, 2, 4, 8, 16, 32)
 VISION: Mapping[str, Mapping[Scale, Vision]] = {
     "fig-5": {
         "quick": Vision(
@@ -195,14 +203,18 @@ VISION: Mapping[str, Mapping[Scale, Vision]] = {
             "fashion-mnist",
             LAYERS["alexnet"],
             _SIMPLE,
-            _TO_16,
-            _SMALL | {"width": 512, "adapt": "pad", "momentum": 0.0, "weight_decay": 1e-4, "evaluate_every": 5},
-            rounds=5,
+            (1, 4, 16),
+            _SGD
+            | _schedule_to(1e-5)
+            | _TRAINED
+            | {"width": 256, "adapt": "pad", "batch": 128, "momentum": 0.0, "weight_decay": 1e-4},
+            rounds=40,
             seeds=5,
             steps=100,
-            rank=64,
+            rank=32,
             rates=(0.01, 0.03, 0.1, 0.3),
-            tuning_rounds=5,
+            tuning_rounds=40,
+            own_rates=True,
         ),
         "paper": Vision(
             "alexnet",

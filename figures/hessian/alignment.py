@@ -273,17 +273,13 @@ def client_alignment_data(settings: Settings) -> pd.DataFrame:
 
 
 def client_alignment_headline(table: pd.DataFrame) -> str:
-    """Return the headline: the ranks of the largest alignment, and the rise up to them."""
-    ranks, rises = [], []
+    """Return the headline: how often the alignment is largest after the first rank."""
+    ranks = []
     for _, part in table.groupby(["epoch", "M"]):
         cosine = part[(part.quantity == "cosine") & (part.series == "measured")].set_index("index").value
         ranks.append(int(cosine.index.to_numpy()[cosine.argmax()]))
-        rises.append(float(cosine.max() - cosine[1]))
     later = sum(rank > 1 for rank in ranks)
-    return (
-        f"Two clients' gradients are most aligned at ranks {', '.join(map(str, ranks))}, later than r = 1 in "
-        f"{later} of {len(ranks)} cases (by {min(rises):.2f} to {max(rises):.2f}), instead of falling with every rank"
-    )
+    return f"Two clients' gradients are most aligned after rank 1 in {later} of {len(ranks)} cases"
 
 
 def client_alignment_found(table: pd.DataFrame) -> str:

@@ -271,21 +271,13 @@ def predictions_data(settings: Settings) -> pd.DataFrame:
 
 
 def predictions_headline(table: pd.DataFrame) -> str:
-    """Return the headline: the outliers that the fit finds, and the errors of its edges and stable ranks."""
+    """Return the headline: how far the edges of the fit are from the measured ones."""
     fitted = table[table.fit == "spectrum"]
     if fitted.empty:
-        return "Apart from the outliers, no noise is left to which the spiked model could be fitted"
-    calls = " and ".join(
-        f"{int(part.above.iloc[0] + part.below.iloc[0]):,} of {int(part.parameters.iloc[0]):,}"
-        for _, part in fitted.groupby("network", sort=False)
-    )
+        return "Apart from the outliers, no noise is left to fit"
     away = fitted[fitted.fitted_at != fitted.M]
-    edges, ranks = (away[away.quantity.isin(of)].ratio for of in (("upper edge", "lower edge"), ("stable rank",)))
-    return (
-        f"The spiked model classifies {calls} eigenvalues as outliers; at other sample sizes its edges are "
-        f"{edges.min():.2g} "
-        f"to {edges.max():.3g} times the measured ones, its stable ranks {ranks.min():.2f} to {ranks.max():.2f} times"
-    )
+    edges = away[away.quantity.isin(("upper edge", "lower edge"))].ratio
+    return f"The spiked model predicts edges {edges.min():.2g} to {edges.max():.3g} times the measured ones"
 
 
 def predictions_found(table: pd.DataFrame) -> str:

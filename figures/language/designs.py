@@ -266,20 +266,29 @@ def whole_designs(lines_of: Callable[[Sizes], Sequence[tuple[Line, int]]], setti
 
 
 def table_of(lines: Sequence[tuple[Line, int]], sizes: Sizes, settings: Settings) -> pd.DataFrame:
-    """Choose the learning rates, then make the runs; one row for each evaluation, in the order of the lines."""
+    """Choose the learning rates, then make the runs; one row for each rate tried, then one for each evaluation."""
     tuning = tuning_designs(sizes, {str(line.keys["method"]) for line, _ in lines})
     announce_cost([*tuning, *designs(lines, sizes.seeds, {}, sizes.rates[0])], settings, LEFT_OUT)
+    keys = list(lines[0][0].keys)
+    of_choice = {"split": "IID", "clients": sizes.skewed, "rank": sizes.ranks[0], "budget": "P2", "uplink": "none"}
+    tried: list[dict[str, Any]] = []
     rates: dict[str, float] = {}
     for design in tuning:
-        rates |= choose_rates(design, settings)[1]
+        rows, chosen = choose_rates(design, settings)
+        rates |= chosen
+        tried += [{**row, **{name: of_choice[name] for name in keys if name != "method"}} for row in rows]
     found = [run_design(design, settings) for design in designs(lines, sizes.seeds, rates, sizes.rates[0])]
     table = pd.concat(found, ignore_index=True)
     table["rate"] = table.method.map(rates)
     table["round"] *= table.method.map(lambda method: TRIPS.get(method, 1))
     order = {tuple(line.keys.values()): place for place, (line, _) in enumerate(lines)}
-    keys = list(lines[0][0].keys)
     places = [order[tuple(row)] for row in table[keys].itertuples(index=False, name=None)]
-    return table.iloc[sorted(range(len(table)), key=lambda row: places[row])].reset_index(drop=True)
+    table = table.iloc[sorted(range(len(table)), key=lambda row: places[row])].reset_index(drop=True)
+    if not tried:
+        return table
+    choice = pd.DataFrame(tried)[table.columns]
+    choice["round"] *= choice.method.map(lambda method: TRIPS.get(method, 1))
+    return pd.concat([choice, table], ignore_index=True)
 
 
 LEFT_OUT = (

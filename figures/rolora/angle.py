@@ -183,11 +183,9 @@ def angle_headline(table: pd.DataFrame) -> str:
     """Return the headline: the steps for which the printed contraction of equal clients holds in expectation."""
     holds, fails = _steps(table)
     if not len(fails):
-        return f"The printed contraction of equal clients holds in every step tried, up to η‖b*‖² = {holds.max():g}"
-    return (
-        f"The printed contraction of equal clients holds in expectation up to η‖b*‖² = "
-        f"{holds[holds < fails.min()].max():g} and fails from {fails.min():g} on; it is stated up to 1"
-    )
+        return f"The printed contraction holds in every step tried, up to η‖b*‖² = {holds.max():g}"
+    last = holds[holds < fails.min()].max()
+    return f"The printed contraction holds up to η‖b*‖² = {last:g} and fails from {fails.min():g} on"
 
 
 def _steps(table: pd.DataFrame) -> tuple[pd.Series, pd.Series]:

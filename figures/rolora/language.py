@@ -211,7 +211,7 @@ def draw_curves(table: pd.DataFrame) -> Picture:
     from matplotlib.figure import Figure as New
 
     runs = table[(table.stage == RUN) & (table.failed == 0)]
-    every = settings_of(table)
+    every = settings_of(table[table.stage == RUN])
     picture = New(figsize=(WIDTH, 1.0 + 1.9 * ((len(every) + 2) // 3)))
     grid = picture.subplots((len(every) + 2) // 3, 3, sharey=True, squeeze=False).flat
     for axes, keys in zip(grid, every, strict=False):
@@ -232,6 +232,7 @@ def draw_curves(table: pd.DataFrame) -> Picture:
 
 def sizes_of(table: pd.DataFrame) -> str:
     """Describe model, texts and training."""
+    table = table[table.stage == RUN]
     sizes = _scale_of(table)
     of = sizes.common
     rates = ", ".join(f"{method} {rate:g}" for method, rate in table.groupby("method", sort=False).rate.first().items())

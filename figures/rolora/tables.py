@@ -152,16 +152,14 @@ def averages_found(table: pd.DataFrame) -> str:
     means = table[table.column == AVERAGE]
     off = means[means.difference.abs() > ROUNDING]
     low, high = (f"{value:.2f}" for value in (off.difference.abs().min(), off.difference.abs().max()))
-    return (
-        f"{len(off)} of {len(means)} printed averages differ from the means of their rows, by {low} to {high} points."
-    )
+    return f"{len(off)} of {len(means)} printed averages are {low} to {high} points off their rows' means."
 
 
 def trials_found(table: pd.DataFrame) -> str:
     """Return the finding: the distance of the means from whole numbers of right answers."""
     worst = table.difference.abs().max()
-    can = "Every accuracy can be" if worst <= ROUNDING else "Not every accuracy can be"
-    return f"{can} a mean of three trials on its task's test set: the nearest ones are within {worst:.3f} points."
+    can = "Every accuracy" if worst <= ROUNDING else "Not every accuracy"
+    return f"{can} can be a mean of three trials, the nearest within {worst:.3f} points."
 
 
 def mmlu_found(table: pd.DataFrame) -> str:

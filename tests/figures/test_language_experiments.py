@@ -1,11 +1,13 @@
 """Experiments on language models: their runs, equal uplinks, and the statements about invented results."""
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
-from figures.experiments.experiment import RUN
+from figures.experiments import experiment
+from figures.experiments.experiment import CHOICE, RUN
 from figures.fedloru import fig4 as fig4
 from figures.figure import Settings
 from figures.language.designs import (
@@ -159,6 +161,29 @@ def test_stated_falls():
     table = invented(budgets_lines(sizes), sizes, LEVEL)
     assert [effect.mean for _, effect in robustness(table)] == pytest.approx([0.01] * 4)
     assert [name[:6] for name, _ in robustness(table)] == ["rank 4", "rank 8", "rank 2", "rank 1"]
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.id)
+def test_every_rate_that_is_tried_is_a_row(figure, monkeypatch):
+    def made(experiment, store, root, say, sweep, device):
+        for trial, seed in experiment.runs:
+            value = 0.9 - abs(trial.settings["learning_rate"] - 0.01)
+            row = {"round": trial.rounds, "accuracy": value, "validation_accuracy": value}
+            yield SimpleNamespace(trial=trial, seed=seed, failure="", curve=lambda metric, row=row: [row])
+
+    monkeypatch.setattr(experiment, "carry_out", made)
+    sizes = SIZES["laptop"]
+    table = figure.data(Settings(scale="laptop"))
+    choice, runs = table[table.stage == CHOICE], table[table.stage == RUN]
+    methods = set(runs.method)
+    assert len(choice) == len(methods) * len(sizes.rates)
+    assert choice.groupby("method").rate.agg(tuple).to_dict() == dict.fromkeys(methods, sizes.rates)
+    assert set(choice["round"]) == {sizes.tuning_rounds}
+    assert set(runs.rate) == {0.01}
+    assert not choice.isna().any().any()
+    assert "rates: LoRA 0.01, FFA-LoRA 0.01" in figure.sizes(table)
+    assert "seeds 0, 1, 2." in figure.sizes(table)
+    assert len(figure.draw(table).axes) == len(figure.draw(runs).axes)
 
 
 def test_every_method_is_compared_and_chooses_its_rate():

@@ -180,6 +180,7 @@ def test_a_loss_through_factors_is_that_of_their_product():
 AT_ONCE = {
     "group norm": (lambda: convnet("group"), {}),
     "batch norm": (convnet, {"statistics": "batch"}),
+    "running statistics": (convnet, {"statistics": "averaged"}),
     "drop-out": (lambda: nn.Sequential(nn.Flatten(), nn.Dropout(0.5), perceptron(64, (5,), CLASSES, 0)), {}),
     "crops and flips": (convnet, {"statistics": "batch", "preparation": Preparation(1, True)}),
 }
@@ -194,12 +195,6 @@ def test_all_clients_at_once_are_each_alone(what, batch):
     at_once = list(rounds(FedAvg(local), made, rounds=2, executor=Vmap()))[-1].state.algorithm
     for name, value in apart.items():
         torch.testing.assert_close(at_once[name], value, rtol=1e-10, atol=1e-12)
-
-
-def test_running_statistics_of_several_clients_at_once_are_refused_by_name():
-    steps = rounds(FedAvg(Descent(batch=4)), problem(convnet()), rounds=1, executor=Vmap())
-    with pytest.raises(FederationError, match=r"running statistics of norms .*: choose --statistics batch, or"):
-        list(steps)
 
 
 class Seeing(nn.Module):

@@ -23,6 +23,7 @@ from figures.curves.method_comparison import (
     ends_of_grid,
     largest_errors,
     methods_headline,
+    methods_outcome,
     round_times,
     summary,
 )
@@ -39,6 +40,7 @@ from figures.curves.method_comparison_runs import (
     line_of,
     vector,
 )
+from figures.experiments.disclosures import close_rates
 from figures.figure import Settings
 from figures.make import read_table
 from figures.stored_numbers import stored_numbers
@@ -165,15 +167,34 @@ def test_the_headline_names_the_fewest_bytes_near_the_best():
     table = pd.DataFrame([{"stage": "run", "method": m, "seed": 0, "value": v, "bytes": b} for m, v, b in rows])
     table = table.assign(rate=0.1, failed=0)
     table["round"] = 1
-    assert methods_headline(table) == (
+    assert methods_headline(table) == "A has the best mean accuracy of 3 methods, 90.0 %"
+    assert methods_outcome(table) == (
         "Of 3 methods with a global model A has the best mean accuracy over 1 seed (90.0 %); within 2 points B sends "
         "the fewest bytes, 0.25 times as many."
     )
-    assert methods_headline(table[table.method != "B"]).endswith("with the fewest bytes of those within 2 points.")
+    assert methods_outcome(table[table.method != "B"]).endswith("with the fewest bytes of those within 2 points.")
     same = table.assign(bytes=25).loc[::-1]  # another method is named first, with as many bytes
-    assert methods_headline(same).endswith(
+    assert methods_outcome(same).endswith(
         "A has the best mean accuracy over 1 seed (90.0 %), with the fewest bytes of those within 2 points."
     )
+
+
+def test_rates_that_were_chosen_by_little_are_named():
+    tried = {"A": {0.1: 0.5, 0.3: 0.806, 1.0: 0.81}, "B": {0.1: 0.8, 0.3: 0.81, 1.0: 0.79}, "C": {0.1: 0.5, 0.3: 0.5}}
+    rows = [("choice", name, rate, value) for name, of in tried.items() for rate, value in of.items()]
+    table = pd.DataFrame(rows, columns=["stage", "method", "rate", "value"]).assign(seed=0, bytes=1, failed=0)
+    table["round"] = 1
+    table = table[["stage", "method", "seed", "rate", "round", "value", "bytes", "failed"]]
+    assert close_rates(table) == (
+        "Learning rates chosen by at most 0.5 points on the validation samples: 1 over 0.3: A; 0.1 over 0.3: C."
+    )
+    one = table[table.method != "C"].assign(value=lambda rows: rows.value.round(2), method="A")
+    one.insert(1, "clients", [1, 1, 1, 4, 4, 4])
+    assert close_rates(one).endswith("samples: 0.3 over 1: A (1 client).")
+    failed = (table.method == "A") & (table.rate == 0.3)
+    table.loc[failed, ["value", "failed"]] = [float("nan"), 1]
+    assert close_rates(table[table.method == "A"]) == ""
+    assert close_rates(table.assign(stage="run")) == ""
 
 
 def test_rates_at_an_end_of_the_grid_are_named():

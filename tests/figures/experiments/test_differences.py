@@ -1,7 +1,8 @@
 """Settings that differ from the paper's: none can be missing from the table."""
 
 import json
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import pandas as pd
 import pytest
@@ -84,6 +85,35 @@ def test_rounds_seeds_methods_and_chosen_rates_are_rows():
 def test_values_that_are_not_printed_say_so_and_data_of_the_paper_alone_are_named():
     rows = found(replace(PRINTED, rounds=5), conventions={"rounds": "not printed"}, printed={"data": ("GLUE",)})
     assert rows == (Difference("data", "GLUE", "quadratics"), Difference("rounds", "40 (not printed)", "5"))
+
+
+@dataclass(frozen=True)
+class Inner:
+    clients: tuple[int, ...]
+    rounds: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Outer:
+    side: int
+    first: Inner
+    longer: Inner | None = None
+
+
+def test_sizes_of_numbers_without_training_runs_are_compared_with_the_paper_s():
+    paper = Outer(20, Inner((1, 2), {"uniform": 50}))
+    laptop = Outer(20, Inner((1,), {"uniform": 5, "dx": 6}), Inner((1,), {"uniform": 70}))
+    figure = replace(
+        comparing(PRINTED, data=None),
+        designs=None,
+        by_scale={"paper": paper, "laptop": laptop},
+        conventions={"rounds": "not printed"},
+    )
+    assert differences(figure, LAPTOP) == (
+        Difference("first: clients", "1, 2", "1"),
+        Difference("rounds (first reading)", "50 (uniform) (not printed)", "5 (uniform), 6 (dx)"),
+    )
+    assert differences(figure, Settings(scale="paper")) == ()
 
 
 def test_caption_and_manifest_have_the_differences(tmp_path):
