@@ -114,6 +114,22 @@ def test_the_progress_of_a_resumed_run_begins_after_its_earlier_rounds(tmp_path,
         assert shown[-1]._from == max(begins - 1, 0)
 
 
+def test_the_progress_of_a_run_starts_at_its_stored_round(tmp_path, monkeypatch):
+    shown = []
+
+    @contextmanager
+    def keep(name, total, unit):
+        shown.append(Progress(name, total, unit, stream=StringIO(), clock=lambda: 0.0))
+        yield shown[-1]
+
+    monkeypatch.setattr(progress_of_runs, "report_progress", keep)
+    begun, longer = (make_plan("fedavg", "quadratics", {"clients": 2}, Conduct(rounds=number)) for number in (3, 5))
+    train(begun, tmp_path / "run")
+    for name, replaces, number in (("run", False, 3), ("run", True, 0), ("none", False, 0)):
+        with show_progress(longer, tmp_path / name, replaces):
+            assert shown[-1].line() == f"fedavg on quadratics: round {number} of 5; 0 s"
+
+
 class Board:
     """A stand-in for TensorBoard's writer, which may not be installed."""
 
