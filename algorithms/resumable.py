@@ -115,8 +115,9 @@ class RoundProgress(NamedTuple):
         return 0 if self.stepped is None else self.stepped.steps
 
     def __str__(self) -> str:
-        done = f"exchange {len(self.exchanges)}, {self.clients} client{'s' * (self.clients != 1)}"
-        return f"round {self.round}, {done}" + (f" and {self.steps} steps" if self.steps else "")
+        done = f"{self.clients} client{'s are' if self.clients != 1 else ' is'} done"
+        steps = f", and {self.steps} step{'s' * (self.steps != 1)} of the next one" if self.steps else ""
+        return f"round {self.round}: in exchange {len(self.exchanges)}, {done}{steps}"
 
 
 class Resumable:

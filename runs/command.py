@@ -107,7 +107,7 @@ def train(options: argparse.Namespace) -> int:
         tracker = None if options.tracker is None else _tracker(options.tracker)
         set_num_threads(1)  # as workers have: the same bits for any number of them
         removed = _print_removed if options.force else None
-        with show_progress(plan, folder) as progress:
+        with show_progress(plan, folder, options.force) as progress:
             last = run(plan, folder, progress, removed, _print_line, foretell=_print_line, on_round=tracker)
     except RunError as error:
         if options.resume is not None:  # it refuses what else is a remedy

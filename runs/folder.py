@@ -387,7 +387,7 @@ def _read_progress(
     if found is None:
         return before, None
     progress, seconds = found
-    say(f"resuming after {progress}")
+    say(f"resuming within {progress}")
     return with_changes(before, seconds=seconds), progress
 
 

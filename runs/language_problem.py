@@ -161,6 +161,7 @@ def language_problem(
         shares,
         tuple(start[of] for of in trained if of not in {*drawn_in(module, beside), *whole}),
         begun,
+        classes=train.classes,
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from runs.folder import BOARD
 from runs.format import format_bytes
+from runs.index import last_index
 from runs.plan import Plan
 from runs.settings import RunError
 from workloads.progress import report_progress
@@ -19,8 +20,13 @@ Progress = Callable[[dict[str, Any]], None]
 
 
 @contextmanager
-def show_progress(plan: Plan, folder: Path) -> Iterator[Progress]:
+def show_progress(plan: Plan, folder: Path, replaces: bool = False) -> Iterator[Progress]:
     """Yield the function that takes the metrics of every round of a plan.
+
+    Args:
+        plan: The run.
+        folder: Folder of the run; the display starts at the last round that is stored there.
+        replaces: Whether the run replaces the one in the folder, and so starts at round 0.
 
     Raises:
         RunError: TensorBoard is asked for and not installed.
@@ -29,6 +35,8 @@ def show_progress(plan: Plan, folder: Path) -> Iterator[Progress]:
     seen: dict[str, Any] = {}
     with ExitStack() as stack:
         bar = stack.enter_context(report_progress(f"{plan.algorithm} on {plan.problem}", plan.conduct.rounds, "round"))
+        stored = 0 if replaces else last_index(folder).get("round", 0)
+        bar.resume(stored if isinstance(stored, int) else 0)
         boards: list[Any] = []
 
         def progress(metrics: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ Layouts of a folder:
     FOLDER/anna.jsonl    FOLDER/ben.jsonl                  one file for each client (a file called test is the test set)
     FOLDER/train/anna.jsonl  FOLDER/train/ben.jsonl  FOLDER/test/any.jsonl
 
-Without a test set a fifth of the texts is chosen by a hash, which keeps equal texts together.
+Without a test set a hash chooses each text with probability 1/5 as a test text, which keeps equal texts together.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def read_own(name: str, columns: Columns, test: str | None = None) -> OwnTexts:
     Args:
         name: The file or folder.
         columns: Names of the columns.
-        test: File of the test texts; default: those that a folder holds, else a fifth of the texts.
+        test: File of the test texts; default: those that a folder holds, else about a fifth of the texts.
 
     Raises:
         DataError: The texts cannot be read, or do not suit the columns.
@@ -311,7 +311,7 @@ def _sets(name: str, table: Table, tests: Table | None, columns: Columns, owners
 
 
 def _choose_test(texts: Sequence[str], groups: Sequence[Sequence[str]]) -> NDArray[np.bool_]:
-    """Choose a fifth by a hash of the texts; a class or a client that would lose all its texts keeps its first."""
+    """Choose each text with probability 1/5 by its hash; a class or client that would lose all keeps its first."""
     keys = [essence(text) for text in texts]
     chosen = choose_test(keys)
     places: dict[str, list[int]] = {}

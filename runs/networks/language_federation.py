@@ -183,10 +183,12 @@ class LanguageFederation:
             str(device),
             files,
         )
+        read = len(train.kept), len(test.kept)
         left, kept = hold_out(len(train.kept), self.held_out, seed)
         evaluated = {"validation": part_of(train, kept)} if len(kept) else {}
         train = part_of(train, left[self._drawn("samples", len(left), seed)])
         test = part_of(test, self._drawn("test_samples", len(test.kept), 0))
+        notes = (*notes, *self._drawn_note(*read, len(train.kept), len(test.kept)))
         given, own = {"cut": cut}, None
         if isinstance(self.partition, Files):
             parts, given["partition"] = parts_from_files(self.partition, train.total, train.kept, self.clients)
@@ -233,6 +235,15 @@ class LanguageFederation:
         unused = train.causal and self.template is None and has_template(tokenizer_at(place, files))
         note = "the tokenizer has a chat template, which is not used; --template chat uses it, and --template plain not"
         return train, test, (note,) if unused else ()
+
+    def _drawn_note(self, train: int, test: int, trained: int, tested: int) -> tuple[str, ...]:
+        """Describe how many of the texts are trained on and tested, if options leave some out."""
+        asked = {"--samples": self.samples, "--test-samples": self.test_samples, "--held-out": self.held_out or None}
+        named = [flag for flag, value in asked.items() if value is not None]
+        if not named:
+            return ()
+        used = f"{trained:,} of {train:,} training texts and {tested:,} of {test:,} test texts are used"
+        return (f"{used}, because of {' and '.join(named)}",)
 
     def _layers_note(self) -> tuple[str, ...]:
         """Name the layers if they are the default for the architecture."""

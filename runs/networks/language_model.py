@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
-from importlib import metadata
+from importlib import metadata, util
 from io import StringIO
 from pathlib import Path
 from typing import Any, Literal
@@ -186,7 +186,7 @@ def tokenizer_of(place: Place) -> Any:
     """Load the tokenizer of a model.
 
     Raises:
-        RunError: There is none.
+        RunError: There is none, or the package that reads it is not installed.
     """
     _require_config(place)
     with _quiet() as transformers:
@@ -301,8 +301,10 @@ def positions(module: nn.Module) -> int | None:
 
 
 def _require_config(place: Place) -> None:
-    """Check that a folder's configuration exists and names a kind of model."""
+    """Check that a folder's configuration exists and names a kind of model; a GGUF file needs its reader instead."""
     if place.gguf is not None:
+        if util.find_spec("gguf") is None:
+            raise RunError(f"{place} is read by the package gguf, which is not installed: pip install gguf")
         return
     path = place.folder / _CONFIG
     if not path.is_file():

@@ -296,6 +296,7 @@ class LanguageProblem(NetworkProblem):
         known: Tensors that clients have before the first round: the pretrained weights.
         begun: Updates of weights by an adapter of PEFT from which factors start; none: fresh ones.
         notes: Decisions about data and layers that nobody named, to be printed before the first round.
+        classes: Names of the classes in the order of the model's logits; none for a causal model.
     """
 
     takes_values: ClassVar[bool] = True
@@ -304,6 +305,7 @@ class LanguageProblem(NetworkProblem):
     known: tuple[Tensor, ...] = ()
     begun: Mapping[str, Update] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
 
     def width_of(self, batch: int) -> int:
         """Return the mean number of tokens of the longest text in a random batch."""

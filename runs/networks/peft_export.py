@@ -55,7 +55,7 @@ def export(folder: Path, out: Path, root: str | None = None, trust: bool = False
     network: LanguageNetwork = problem.clients.network  # type: ignore[assignment]
     others = {of: weights[of] for of in problem.start if of not in found}
     base = base_of(run.plan.settings["model"])
-    write_adapter(out, network.testing.module, found, others, network.task, base)
+    write_adapter(out, network.testing.module, found, others, network.task, base, problem.classes)
     return state.round
 
 

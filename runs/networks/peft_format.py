@@ -27,6 +27,8 @@ from workloads.files import require_writable
 from workloads.written import write_own
 
 CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
+LABELS = "labels.json"
+"""Names of a classifier's classes as `id2label` and `label2id`, which PEFT's configuration has no entries for."""
 _PREFIX = "base_model.model."
 _HEADS = ("classifier", "score")
 """Ends of the names of modules that PEFT always stores whole, in addition to the adapter of a classifier."""
@@ -160,7 +162,13 @@ def _merged(name: str, base: Tensor, W: Tensor, rank: int | None) -> tuple[Tenso
 
 
 def write_adapter(
-    folder: Path, module: nn.Module, found: Mapping[str, Update], others: Mapping[str, Tensor], task: str, base: str
+    folder: Path,
+    module: nn.Module,
+    found: Mapping[str, Update],
+    others: Mapping[str, Tensor],
+    task: str,
+    base: str,
+    classes: Sequence[str] = (),
 ) -> None:
     """Write an adapter that `PeftModel.from_pretrained` loads.
 
@@ -171,6 +179,7 @@ def write_adapter(
         others: Weights that are stored whole, such as a head's.
         task: `classification` or `causal`.
         base: Name or folder of the model.
+        classes: Names of the classes in the order of the logits, written into `LABELS`; none: no such file.
 
     Raises:
         RunError: A layer that PEFT has no adapter for.
@@ -219,7 +228,15 @@ def write_adapter(
     packed = safetensors.save({k: t.detach().cpu().clone().contiguous() for k, t in tensors.items()}, {"format": "pt"})
     folder.mkdir(parents=True, exist_ok=True)
     require_writable(folder)
-    write_own({folder / WEIGHTS: packed, folder / CONFIG: (json.dumps(config, indent=1) + "\n").encode()}, folder)
+    files = {folder / WEIGHTS: packed, folder / CONFIG: _json(config)}
+    if classes:
+        numbers = {name: number for number, name in enumerate(classes)}
+        files[folder / LABELS] = _json({"id2label": dict(enumerate(classes)), "label2id": numbers})
+    write_own(files, folder)
+
+
+def _json(content: Mapping[str, Any]) -> bytes:
+    return (json.dumps(content, indent=1) + "\n").encode()
 
 
 def _turn(module: nn.Module, name: str, tensor: Tensor) -> Tensor:

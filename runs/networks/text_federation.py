@@ -35,7 +35,8 @@ class TextFederation(LanguageFederation):
         prompt: Column of prompts, or several between commas; default: prompt, if there is one.
         answer: Column of the answers to be learnt; default: answer.
         client: Column that names the client of each text.
-        test_data: File of test texts; default: those of the folder, else a fifth of the texts, chosen by a hash.
+        test_data: File of test texts; default: those of the folder, else about a fifth of the texts, each chosen by its
+            hash.
     """
 
     earlier_names: ClassVar[Mapping[str, str]] = {"eval_batch": EARLIER_NAMES["eval_batch"]}

@@ -95,15 +95,21 @@ def test_a_run_gives_its_last_metrics_also_where_it_was_over(tmp_path):
     assert train(plan, tmp_path) == last
 
 
-def test_the_progress_of_a_resumed_run_begins_after_its_earlier_rounds(tmp_path, monkeypatch):
-    shown = []
+@pytest.fixture
+def shown(monkeypatch):
+    """The displays of progress in order, with a clock that does not move."""
+    displays = []
 
     @contextmanager
     def keep(name, total, unit):
-        shown.append(Progress(name, total, unit, stream=StringIO(), clock=lambda: 0.0))
-        yield shown[-1]
+        displays.append(Progress(name, total, unit, stream=StringIO(), clock=lambda: 0.0))
+        yield displays[-1]
 
     monkeypatch.setattr(progress_of_runs, "report_progress", keep)
+    return displays
+
+
+def test_the_progress_of_a_resumed_run_begins_after_its_earlier_rounds(tmp_path, shown):
     for begins, follows in ((0, 1), (6, 7)):
         with show_progress(make_plan("fedavg", "quadratics", {}, Conduct(rounds=9)), tmp_path) as progress:
             progress({"round": begins, "loss": 2.0, "bytes_down": 1000, "bytes_up": 500})
@@ -112,6 +118,14 @@ def test_the_progress_of_a_resumed_run_begins_after_its_earlier_rounds(tmp_path,
             shown[-1].line() == f"fedavg on quadratics: round {follows} of 9, loss 1, sent 1.5 kB; 0 s, about 0 s left"
         )
         assert shown[-1]._from == max(begins - 1, 0)
+
+
+def test_the_progress_of_a_run_starts_at_its_stored_round(tmp_path, shown):
+    begun, longer = (make_plan("fedavg", "quadratics", {"clients": 2}, Conduct(rounds=number)) for number in (3, 5))
+    train(begun, tmp_path / "run")
+    for name, replaces, number in (("run", False, 3), ("run", True, 0), ("none", False, 0)):
+        with show_progress(longer, tmp_path / name, replaces):
+            assert shown[-1].line() == f"fedavg on quadratics: round {number} of 5; 0 s"
 
 
 class Board:

@@ -209,6 +209,18 @@ def test_the_extra_that_is_not_installed_is_named(tmp_path, monkeypatch):
         tokenizer_of(Place(tmp_path))
 
 
+def test_the_package_that_reads_gguf_is_named_if_it_is_missing(tmp_path, monkeypatch):
+    (tmp_path / "x.gguf").write_bytes(b"GGUF")
+    place = locate(f"hf:{tmp_path / 'x.gguf'}")
+    with pytest.raises(RunError, match=r"no tokenizer that can be read") as raised:
+        tokenizer_of(place)
+    assert "pip install" not in str(raised.value)
+    monkeypatch.setitem(sys.modules, "gguf", None)
+    for read in (tokenizer_of, lambda place: model_of(place, "causal")):
+        with pytest.raises(RunError, match=r"x\.gguf is read by the package gguf, .* pip install gguf$"):
+            read(place)
+
+
 def rated(causal, roots):
     def texts(name, root=None, split="train"):
         roots.append(root)

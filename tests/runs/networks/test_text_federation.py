@@ -18,7 +18,7 @@ from tiny_language import bert, llama, saved, transformers  # noqa: E402
 
 from algorithms.federation import Federation, FederationError  # noqa: E402
 from rankproof import main  # noqa: E402
-from runs.folder import METRICS, train  # noqa: E402
+from runs.folder import LEDGER, METRICS, train  # noqa: E402
 from runs.format import format_bytes  # noqa: E402
 from runs.networks.language_model import ARCHITECTURES, Place, tokenizer_of, usual_layers  # noqa: E402
 from runs.networks.peft_export import base_of  # noqa: E402
@@ -96,6 +96,8 @@ def test_a_file_of_classified_texts_from_the_command_line_to_peft(tmp_path, mode
     assert main(["runs", "list", str(tmp_path)]) == 0
     config = json.loads((tmp_path / "adapter" / "adapter_config.json").read_text())
     assert config["base_model_name_or_path"] == os.path.relpath(models / "bert")
+    labels = json.loads((tmp_path / "adapter" / "labels.json").read_text())
+    assert labels == {"id2label": {"0": "bad", "1": "good"}, "label2id": {"bad": 0, "good": 1}}
     base = transformers.AutoModelForSequenceClassification.from_pretrained(models / "bert")
     adapted = peft.PeftModel.from_pretrained(base, tmp_path / "adapter").eval()
     problem = parts_of(read_run(tmp_path / "run").plan).problem
@@ -130,6 +132,25 @@ def test_a_dry_run_counts_no_weights_that_clients_have(tmp_path, models, capsys,
     assert " weights in the layers that it adapts\n" in told
 
 
+def test_a_run_says_how_many_texts_it_uses_if_options_leave_some_out(tmp_path, models):
+    data, test = write(tmp_path / "mails.jsonl", classified(40)), write(tmp_path / "test.jsonl", classified(9, seed=2))
+    given = {"model": f"hf:{models / 'bert'}", "text": "body", "label": "kind", "test_data": str(test)}
+
+    def notes(**more):
+        return parts_of(make_plan("fedlora", str(data), {**given, **more})).problem.notes
+
+    sizes = "40 training texts, and 9 test texts, of 2 classes"
+    assert notes()[0] == sizes
+    assert not any("are used" in note for note in notes())
+    assert notes(samples=24)[:2] == (
+        sizes,
+        "24 of 40 training texts and 9 of 9 test texts are used, because of --samples",
+    )
+    assert notes(held_out=6, test_samples=5)[1] == (
+        "34 of 40 training texts and 5 of 9 test texts are used, because of --test-samples and --held-out"
+    )
+
+
 def test_the_help_of_own_texts_ends_with_a_command_its_time_and_its_bytes(tmp_path, models, capsys):
     data = write(tmp_path / "mails.jsonl", classified())
     assert main(["train", "fedlora", "--data", str(data), "--model", f"hf:{models / 'bert'}", "--help"]) == 0
@@ -155,8 +176,9 @@ def test_a_run_that_is_interrupted_within_a_round_resumes_between_two_steps(tmp_
     lines = []
     Limited.left = 0
     assert train(plan, tmp_path / "again", say=lines.append, parts=limited(parts_of(plan))) == whole
-    assert re.fullmatch(r"resuming after round 1, exchange 1, \d clients?( and \d steps)?", lines[0])
-    for name in (METRICS, "checkpoints/round-000002.safetensors"):
+    done = r"(1 client is|[02] clients are) done(, and \d+ steps? of the next one)?"
+    assert re.fullmatch(rf"resuming within round 1: in exchange 1, {done}", lines[0])
+    for name in (METRICS, LEDGER, "checkpoints/round-000002.safetensors"):
         assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
