@@ -136,7 +136,8 @@ class Figure:
         quick_decides: Whether scale `quick` is evidence about the statement. If it only shows that the code runs, as in
             training experiments, the report does not draw it.
         designs: The training runs behind the numbers at a scale, each a `figures.experiments.experiment.Design`; None:
-            there are none, or no paper has the experiment.
+            there are none.
+        in_paper: Whether a paper has the experiment of `designs`; if not, its settings differ from no printed ones.
         printed_designs: The paper's runs; default: `designs` at scale `paper`.
         conventions: Where the value of a setting at scale `paper` is from, by the setting's name, if it is not printed.
         printed: The paper's values of settings that no machine of ours can have at scale `paper`, by name: its data
@@ -155,6 +156,7 @@ class Figure:
     choose: Callable[[Settings], DataChoice] | None = None
     quick_decides: bool = True
     designs: Callable[[Settings], Sequence[Any]] | None = None
+    in_paper: bool = True
     printed_designs: Callable[[Settings], Sequence[Any]] | None = None
     conventions: Mapping[str, str] = field(default_factory=dict, hash=False)
     printed: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)

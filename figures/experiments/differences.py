@@ -77,10 +77,10 @@ def differences(figure: Figure, settings: Settings) -> tuple[Difference, ...]:
     setting that differs and is left out.
 
     Args:
-        figure: The figure; without `designs` there is nothing to compare.
+        figure: The figure; without `designs`, or if no paper has the experiment, there is nothing to compare.
         settings: The settings of the runs.
     """
-    if figure.designs is None:
+    if figure.designs is None or not figure.in_paper:
         return ()
     printed = values_of((figure.printed_designs or figure.designs)(replace(settings, scale="paper")))
     run = values_of(figure.designs(settings))
@@ -177,7 +177,7 @@ def page(figures: Iterable[tuple[Figure, Settings]]) -> str:
     """Return the page with the differences of experiments, one table for all that share it, in Markdown."""
     tables: dict[tuple[Difference, ...], list[str]] = {}
     for figure, settings in figures:
-        if figure.designs is not None:
+        if figure.designs is not None and figure.in_paper:
             tables.setdefault(differences(figure, settings), []).append(figure.id)
     parts = [HEAD]
     for rows, ids in tables.items():
