@@ -67,7 +67,7 @@ def draw_methods(
         ends[numbers[str(method)]] = (float(errors.index[-1]), float(errors.iloc[-1]))
     by_round.axhline(exact, color="0.45", linewidth=0.8, linestyle=":")
     by_round.set(yscale="log", xlabel="round", ylabel="error of the aggregation")
-    by_round.xaxis.get_major_locator().set_params(integer=True)
+    by_round.locator_params("x", integer=True)
     label_ends(by_round, ends, 1.1 * LABEL / (72 * PANEL * height))
     unit = times.get(order[0], 1.0)
     places = [-numbers[method] for method in order]
