@@ -136,7 +136,8 @@ class Figure:
         quick_decides: Whether scale `quick` is evidence about the statement. If it only shows that the code runs, as in
             training experiments, the report does not draw it.
         designs: The training runs behind the numbers at a scale, each a `figures.experiments.experiment.Design`; None:
-            there are none, or no paper has the experiment.
+            there are none.
+        in_paper: Whether a paper has the experiment of `designs`; if not, its settings differ from no printed ones.
         printed_designs: The paper's runs; default: `designs` at scale `paper`.
         by_scale: Sizes at every scale, dataclasses, of numbers that need no training runs; None: no paper has them.
         conventions: Where the value of a setting at scale `paper` is from, by the setting's name, if it is not printed.
@@ -156,6 +157,7 @@ class Figure:
     choose: Callable[[Settings], DataChoice] | None = None
     quick_decides: bool = True
     designs: Callable[[Settings], Sequence[Any]] | None = None
+    in_paper: bool = True
     printed_designs: Callable[[Settings], Sequence[Any]] | None = None
     by_scale: Mapping[Scale, Any] | None = field(default=None, hash=False)
     conventions: Mapping[str, str] = field(default_factory=dict, hash=False)

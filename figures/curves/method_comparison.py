@@ -6,7 +6,6 @@ makes the runs on an accelerator.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -87,36 +86,25 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def methods_headline(table: pd.DataFrame) -> str:
-    """Return the headline: the best mean accuracy of a global model."""
-    common = _common(table)
-    return (
-        f"{common.value.idxmax()} has the best mean accuracy of {len(common)} methods, {100 * common.value.max():.1f} %"
-    )
-
-
-def methods_outcome(table: pd.DataFrame) -> str:
-    """Return the outcome: the best mean accuracy of a global model, and the fewest bytes near it, in one sentence."""
-    common, seeds = _common(table), finals(table).seed.nunique()
+    """Return the headline: the best mean accuracy of a global model, and the fewest bytes near it."""
+    means = summary(table)
+    common = means[[not str(method).endswith("(p)") for method in means.index]]
     best = str(common.value.idxmax())
     near = common[common.value >= common.value.max() - NEAR]
-    fewest = str(near.bytes.idxmin())
-    text = (
-        f"Of {len(common)} methods with a global model {best} has the best mean accuracy over {seeds} "
-        f"seed{'s' * (seeds > 1)} ({100 * common.value.max():.1f} %)"
-    )
+    fewest, top = str(near.bytes.idxmin()), 100 * common.value.max()
     if near.bytes[fewest] == common.bytes[best]:
-        return f"{text}, with the fewest bytes of those within {100 * NEAR:.0f} points."
-    share = near.bytes[fewest] / common.bytes[best]
-    return f"{text}; within {100 * NEAR:.0f} points {fewest} sends the fewest bytes, {share:.2g} times as many."
-
-
-def _common(table: pd.DataFrame) -> pd.DataFrame:
-    means = summary(table)
-    return means[[not str(method).endswith("(p)") for method in means.index]]
+        return f"{best} ends best, at {top:.1f} %; no method within {100 * NEAR:.0f} points sends less"
+    value, share = 100 * common.value[fewest], near.bytes[fewest] / common.bytes[best]
+    return f"{best} ends best ({top:.1f} %); {fewest} reaches {value:.1f} % with {share:.2g} times the bytes"
 
 
 def methods_found(table: pd.DataFrame) -> str:
-    """Return the finding: accuracies and bytes of all methods, errors of the aggregation, and times."""
+    """Return the finding on Fashion-MNIST."""
+    return f"No paper states this. Found: {methods_headline(table)}. {describe_methods(table)}"
+
+
+def describe_methods(table: pd.DataFrame) -> str:
+    """Return accuracies and bytes of all methods, errors of the aggregation, and times."""
     means, errors, times = summary(table), largest_errors(table), round_times(table)
     ends = "; ".join(
         f"{method} {100 * row.value:.1f} % with {row.bytes / 1e6:.2f} MB" for method, row in means.iterrows()
@@ -129,8 +117,8 @@ def methods_found(table: pd.DataFrame) -> str:
     spread = 100 * float((groups.max() - groups.min()).max())
     slowest = max(times, key=lambda method: times[method])
     return (
-        f"No paper states this. Found: {methods_outcome(table)} Test accuracies and bytes in both directions (means "
-        f"over the seeds; (p): personal models, on the clients' own test sets): {ends}. The seeds of a method differ "
+        f"Test accuracies and bytes in both directions (means over the {finals(table).seed.nunique()} seeds; (p): "
+        f"personal models, on the clients' own test sets): {ends}. The seeds of a method differ "
         f"by up to {spread:.1f} points, and so few seeds decide no small difference between methods. The aggregation "
         f"is exact up to rounding with {', '.join(exact)}. The largest error relative to the mean change of the "
         f"clients' models is: {others}. {ends_of_grid(table)}A round takes at most {times[slowest] / unit:.1f} times "
@@ -182,20 +170,20 @@ def _is_of(runs: pd.DataFrame, sizes: MethodSizes) -> bool:
 
 def draw(table: pd.DataFrame) -> Picture:
     """Draw the three panels."""
-    times, means = round_times(table), summary(table)
-    order: Sequence[str] = [str(method) for method in means.index]
-    return draw_methods(table, order, {method: FAMILY[method] for method in order}, times, EXACT)
+    accuracies = {str(method): float(value) for method, value in summary(table).value.items()}
+    return draw_methods(table, accuracies, {method: FAMILY[method] for method in accuracies}, round_times(table), EXACT)
 
 
 METHODS_COMPARED = Figure(
     id="training/methods",
     title="All methods on Fashion-MNIST: accuracy, bytes, error of the aggregation, time",
     caption=r"Left, above: test accuracy by bytes in both directions, all clients together, from the first "
-    r"round on; the number at the end of a line is in the list on the right. Solid: the global model on the test "
-    r"set; dashed: personal models (p), each on its client's own test set. Mean over the seeds. Below: error of the "
-    r"aggregation, the distance of the model after a round from the mean of the models that the clients reach "
-    r"without the others, relative to the distance of this mean from the model before; of methods whose clients do "
-    r"the same in a round without the others. Dotted: limit below which we call it rounding. Right: processor time "
+    r"round on; the number at the end of a line is in the list on the right, with the final accuracy; ends that "
+    r"are too crowded have no numbers. Solid: the global model on the test set; dashed: personal models (p), each on "
+    r"its client's own test set. Mean over the seeds. Below: error of the aggregation, the distance of the "
+    r"model after a round from the mean of the models that the clients reach without the others, relative to the "
+    r"distance of this mean from the model before; of methods whose clients do the same in a round without the "
+    r"others. Dotted: limit below which we call it rounding. Right: processor time "
     r"of the fastest round, relative to FedAvg's (on an accelerator: wall time). A round has one local epoch for "
     r"each kind of local step: two for RoLoRA, pFedLoRU and pFedLoRA. Every method has the same samples, clients "
     r"and initial weights for a seed, and a learning rate of its own, chosen by the accuracy on samples held out "
@@ -210,4 +198,6 @@ METHODS_COMPARED = Figure(
     sizes=methods_sizes,
     datasets=(FASHION.data,),
     quick_decides=False,
+    designs=lambda settings: [design_of(settings)],
+    in_paper=False,
 )

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import pandas as pd
 
-from figures.curves.method_comparison import compare_methods, draw, methods_found, methods_headline
-from figures.curves.method_comparison_runs import Comparison, MethodSizes
+from figures.curves.method_comparison import compare_methods, describe_methods, draw
+from figures.curves.method_comparison_runs import LABELS, Comparison, MethodSizes, design_of
 from figures.experiments.disclosures import NAMES
-from figures.experiments.experiment import CHOICE, RUN
+from figures.experiments.effects import Effect, by_seed, paired_effect
+from figures.experiments.experiment import CHOICE, RUN, finals
 from figures.figure import Figure, Scale, Settings
 from figures.language.designs import SIZES, TEXTS
 
@@ -117,6 +118,34 @@ def sentences_data(settings: Settings) -> pd.DataFrame:
     return compare_methods(SENTENCES, settings)
 
 
+def effects_of(table: pd.DataFrame) -> dict[str, Effect]:
+    """Return the final accuracy of each method with a global model minus FedLoRA's, paired by seed."""
+    ends, reference = finals(table), LABELS["fedlora"]
+    methods = [str(method) for method in ends.method.unique() if method != reference and not method.endswith("(p)")]
+    theirs = by_seed(ends, method=reference)
+    return {method: paired_effect(by_seed(ends, method=method), theirs) for method in methods}
+
+
+def sentences_headline(table: pd.DataFrame) -> str:
+    """Return the headline: how many methods end above or below FedLoRA."""
+    found = [effect.above for effect in effects_of(table).values()]
+    above, below, undecided = (found.count(kind) for kind in ("supports", "contradicts", "undecided"))
+    ends = f"{above} {'ends' if above == 1 else 'end'}" if above else "none ends"
+    return (
+        f"Of {len(found)} other methods {ends} above FedLoRA, {below} {'ends' if below == 1 else 'end'} below, "
+        f"{undecided} {'is' if undecided == 1 else 'are'} undecided"
+    )
+
+
+def sentences_found(table: pd.DataFrame) -> str:
+    """Return the finding on rated sentences."""
+    effects = "; ".join(f"{method} {effect.text}" for method, effect in effects_of(table).items())
+    return (
+        f"No paper states this. Found: {sentences_headline(table)}, by 95 % intervals of the difference paired over "
+        f"the seeds (global models): {effects}. {describe_methods(table)}"
+    )
+
+
 def sentences_sizes(table: pd.DataFrame) -> str:
     """Describe the sizes of the scale that the table was computed at, and the devices."""
     runs, choice = table[table.stage == RUN], table[table.stage == CHOICE]
@@ -145,14 +174,14 @@ SENTENCES_COMPARED = Figure(
     title="Methods with an adapter on rated sentences: accuracy, bytes, error of the aggregation, time",
     caption=r"The panels of training/methods for a pretrained language model. Left, above: test accuracy by bytes in "
     r"both directions, all clients together, from the first round on; the number at the end of a line is in the list "
-    r"on the right. Solid: the global model on the test set; dashed: personal models (p), each on its client's own "
-    r"test set. Mean over the seeds. Below: error of the aggregation, the distance of the model after a round from "
-    r"the mean of the models that the clients reach without the others, relative to the distance of this mean from "
-    r"the model before; of methods whose clients do the same in a round without the others. Dotted: limit below "
-    r"which we call it rounding. Right: processor time of the fastest measured round, relative to FedLoRA's (on an "
-    r"accelerator: wall time). Every client takes the same number of local steps in a round; RoLoRA divides them "
-    r"between its two halves, and pFedLoRU, which is compared at the scale paper only, between the common and the "
-    r"personal factors. Every method has the same "
+    r"on the right, with the final accuracy. Solid: the global model on the test set; dashed: personal models (p), "
+    r"each on its client's own test set. Mean over the seeds. Below: error of the aggregation, the distance of the "
+    r"model after a round from the mean of the models that the clients reach without the others, relative to the "
+    r"distance of this mean from the model before; of methods whose clients do the same in a round without the "
+    r"others. Dotted: limit below which we call it rounding. Right: processor time of the fastest measured round, "
+    r"relative to FedLoRA's (on an accelerator: wall time). Every client takes the same number of local steps in a "
+    r"round; RoLoRA divides them between its two halves, and pFedLoRU, which is compared at the scale paper only, "
+    r"between the common and the personal factors. Every method has the same "
     r"sentences, clients and initial weights for a seed, and a learning rate of its own, chosen by the accuracy on "
     r"samples held out for validation (personal models: on the clients' own held-out samples) with another seed and "
     r"without test sentences. All other options are the defaults, and all clients have the same rank, so RBLA does "
@@ -160,9 +189,11 @@ SENTENCES_COMPARED = Figure(
     r"are left out.",
     data=sentences_data,
     draw=draw,
-    headline=methods_headline,
-    found=methods_found,
+    headline=sentences_headline,
+    found=sentences_found,
     sizes=sentences_sizes,
     datasets=(TEXTS,),
     quick_decides=False,
+    designs=lambda settings: [design_of(settings, SENTENCES)],
+    in_paper=False,
 )

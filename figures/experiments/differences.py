@@ -84,10 +84,10 @@ def differences(figure: Figure, settings: Settings) -> tuple[Difference, ...]:
     setting that differs and is left out.
 
     Args:
-        figure: The figure; without `designs` or `by_scale` there is nothing to compare.
+        figure: The figure; there is nothing to compare if no paper has it, or without `designs` or `by_scale`.
         settings: The settings of the runs.
     """
-    if figure.designs is not None:
+    if figure.designs is not None and figure.in_paper:
         printed = values_of((figure.printed_designs or figure.designs)(replace(settings, scale="paper")))
         run = values_of(figure.designs(settings))
     elif figure.by_scale is not None:
@@ -206,7 +206,7 @@ def page(figures: Iterable[tuple[Figure, Settings]]) -> str:
     """Return the page with the differences of experiments, one table for all that share it, in Markdown."""
     tables: dict[tuple[Difference, ...], list[str]] = {}
     for figure, settings in figures:
-        if figure.designs is not None or figure.by_scale is not None:
+        if (figure.designs is not None and figure.in_paper) or figure.by_scale is not None:
             tables.setdefault(differences(figure, settings), []).append(figure.id)
     parts = [HEAD]
     for rows, ids in tables.items():

@@ -226,13 +226,12 @@ def draw_edge(table: pd.DataFrame) -> Picture:
     for (rate, rows), colour in zip(table.groupby("rate"), SERIES, strict=False):
         left.axhline(float(rows.edge.iloc[0]), color=colour, lw=0.9, ls=(0, (4, 2)), zorder=1)
         left.fill_between(rows.step, rows.low, rows.high, color=colour, alpha=0.35, lw=0, zorder=2)
-        left.plot(rows.step, rows.value, color=colour, lw=1.1, zorder=3)
-        right.plot(rows.step, rows.loss, color=colour, lw=1.1, label=f"$\\eta={rate:g}$")
+        left.plot(rows.step, rows.value, color=colour, lw=1.1, zorder=3, label=f"$\\eta={rate:g}$")
+        right.plot(rows.step, rows.loss, color=colour, lw=1.1)
     left.plot([], [], color=BLACK, lw=0.9, ls=(0, (4, 2)), label=r"$2/\eta$")
-    left.legend(loc="lower right")
+    left.legend(loc="lower right", ncols=2)
     left.set(xlabel="step", title=f"(a) sharpness, {100 * CONFIDENCE:g} % intervals", ylim=(0.0, None))
     right.set(xlabel="step", yscale="log", title="(b) training loss")
-    right.legend()
     return picture
 
 

@@ -1,11 +1,14 @@
 """The comparison of all methods: its runs, the error of an aggregation, and what the stored table shows."""
 
 from dataclasses import replace
+from itertools import combinations
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
 from matplotlib import rc_context
+from matplotlib.text import Text
 
 from algorithms.adapter import Adapter
 from algorithms.descent import Descent
@@ -23,10 +26,10 @@ from figures.curves.method_comparison import (
     ends_of_grid,
     largest_errors,
     methods_headline,
-    methods_outcome,
     round_times,
     summary,
 )
+from figures.curves.method_comparison_picture import spread
 from figures.curves.method_comparison_runs import (
     FAMILY,
     FASHION,
@@ -167,16 +170,11 @@ def test_the_headline_names_the_fewest_bytes_near_the_best():
     table = pd.DataFrame([{"stage": "run", "method": m, "seed": 0, "value": v, "bytes": b} for m, v, b in rows])
     table = table.assign(rate=0.1, failed=0)
     table["round"] = 1
-    assert methods_headline(table) == "A has the best mean accuracy of 3 methods, 90.0 %"
-    assert methods_outcome(table) == (
-        "Of 3 methods with a global model A has the best mean accuracy over 1 seed (90.0 %); within 2 points B sends "
-        "the fewest bytes, 0.25 times as many."
-    )
-    assert methods_outcome(table[table.method != "B"]).endswith("with the fewest bytes of those within 2 points.")
+    assert methods_headline(table) == "A ends best (90.0 %); B reaches 89.0 % with 0.25 times the bytes"
+    alone = "A ends best, at 90.0 %; no method within 2 points sends less"
+    assert methods_headline(table[table.method != "B"]) == alone
     same = table.assign(bytes=25).loc[::-1]  # another method is named first, with as many bytes
-    assert methods_outcome(same).endswith(
-        "A has the best mean accuracy over 1 seed (90.0 %), with the fewest bytes of those within 2 points."
-    )
+    assert methods_headline(same) == alone
 
 
 def test_rates_that_were_chosen_by_little_are_named():
@@ -235,7 +233,33 @@ def test_the_stored_picture_has_a_bar_for_each_method(stored):
         picture = METHODS_COMPARED.picture(stored)
         picture.draw_without_rendering()
     *_, bars = picture.axes
-    assert [text.get_text().split(" ", 1)[1] for text in bars.get_yticklabels()] == list(LABELS.values())
+    means = summary(stored).value
+    named = [f"{number} {name}, {100 * means[name]:.1f} %" for number, name in enumerate(LABELS.values(), 1)]
+    assert [text.get_text() for text in bars.get_yticklabels()] == named
+
+
+def test_the_numbers_at_the_ends_of_the_stored_curves_do_not_overlap(stored):
+    with rc_context(STYLE):
+        picture = METHODS_COMPARED.picture(stored)
+        picture.draw_without_rendering()
+        for axes in picture.axes[:2]:
+            boxes = [Text.get_window_extent(text) for text in axes.texts]
+            assert len(boxes) > 10
+            assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+
+
+@pytest.mark.parametrize(
+    ("heights", "gap", "expected"),
+    [
+        ([0.5, 0.5, 0.1], 0.2, [0.4, 0.6, 0.1]),
+        ([0.9, 0.1], 0.2, [0.9, 0.1]),
+        ([1.0, 0.95, 0.2], 0.1, [1.0, 0.9, 0.2]),
+        ([0.0, 0.0], 0.5, [0.0, 0.5]),
+        ([], 0.1, []),
+    ],
+)
+def test_heights_move_as_little_as_the_gap_asks_for(heights, gap, expected):
+    assert spread(np.array(heights), gap).tolist() == pytest.approx(expected)
 
 
 def test_sizes_are_those_of_the_scale(tiny):

@@ -104,6 +104,27 @@ def invented():
     return pd.DataFrame(rows)[columns]
 
 
+def test_the_headline_counts_the_intervals_of_differences_from_fedlora():
+    table = invented()
+    table = table[table.method.isin(["FedLoRA", "FFA-LoRA", "RoLoRA", "HetLoRA", "FedSA-LoRA (p)"])].copy()
+    last = (table.stage == "run") & (table["round"] == 12)
+    values = {  # three seeds: the half width is 2.48 standard deviations
+        "FedLoRA": (0.80, 0.79, 0.81),
+        "FFA-LoRA": (0.83, 0.83, 0.84),
+        "RoLoRA": (0.70, 0.70, 0.71),
+        "HetLoRA": (0.81, 0.83, 0.81),
+        "FedSA-LoRA (p)": (0.99, 0.99, 0.99),
+    }
+    for name, own in values.items():
+        table.loc[last & (table.method == name), "value"] = own
+    headline = "Of 3 other methods 1 ends above FedLoRA, 1 ends below, 1 is undecided"
+    assert SENTENCES_COMPARED.headline(table) == headline
+    assert headline in SENTENCES_COMPARED.found(table)
+    assert "HetLoRA +1.7 [-3.5, +6.8] points" in SENTENCES_COMPARED.found(table)
+    without = table[table.method != "FFA-LoRA"]
+    assert SENTENCES_COMPARED.headline(without).startswith("Of 2 other methods none ends above FedLoRA, 1 ends below")
+
+
 def test_texts_say_sizes_and_devices_and_times_relative_to_the_first_method():
     table = invented()
     sizes = SENTENCES_COMPARED.sizes(table)

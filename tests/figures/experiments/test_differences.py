@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from figures.experiments.differences import PAGE, Difference, describe, differences, page
+from figures.experiments.disclosures import scale_line
 from figures.experiments.experiment import Design, Line
 from figures.figure import Figure, Settings
 from figures.ledger import all_figures, select
@@ -58,6 +59,14 @@ def test_equal_runs_differ_in_nothing():
 )
 def test_each_option_that_differs_is_a_row_also_against_a_default(name, value, row):
     assert found(with_option(name, value)) == (row,)
+
+
+def test_an_experiment_of_no_paper_has_a_scale_but_no_differences():
+    figure = comparing(replace(PRINTED, rounds=5), data=None, in_paper=False)
+    assert differences(figure, LAPTOP) == ()
+    assert "theme/name" not in page([(figure, LAPTOP)])
+    assert "theme/name" in page([(replace(figure, in_paper=True), LAPTOP)])
+    assert scale_line(figure, LAPTOP).endswith("5 rounds, 3 seeds")
 
 
 def test_rounds_seeds_methods_and_chosen_rates_are_rows():
