@@ -32,8 +32,9 @@ NAMES: Mapping[str, str] = {
 
 
 def under_headline(figure: Figure, table: DataFrame, settings: Settings) -> str:
-    """Return the text under the headline of a picture: the scale of an experiment, and runs that failed."""
-    return ". ".join(filter(None, (scale_line(figure, settings), failed_runs(table))))
+    """Return the text under the headline: the scale of an experiment, runs that failed, and whether rates may decide."""
+    close = "Learning rates chosen by little may decide small differences" if close_rates(table) else ""
+    return ". ".join(filter(None, (scale_line(figure, settings), failed_runs(table), close)))
 
 
 def finding(figure: Figure, table: DataFrame) -> str:
