@@ -6,7 +6,7 @@ norm uses the batch, and `observe` returns the new running statistics.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -138,11 +138,17 @@ def observe(
         return output, {name: _current(prepared, name) for name in followed}
 
 
-def _spread_over_clients(weights: Mapping[str, Weight], names: Iterable[str], inputs: Any) -> dict[str, Tensor]:
+def _spread_over_clients(weights: Mapping[str, Weight], names: Collection[str], inputs: Any) -> dict[str, Tensor]:
     """Return buffers of each client's own, because `torch.vmap` cannot change in place what all clients share."""
-    zero = torch.zeros_like(next(part for part in inputs if isinstance(part, Tensor)).flatten()[0])
+    trained = [weight for name, weight in weights.items() if name not in names]
+    parts = [[part for part in of if isinstance(part, Tensor)][:1] for of in (inputs, trained)]
+    zeros = [torch.zeros_like(part.flatten()[0]) for (part,) in filter(None, parts)]
     buffers = {name: weights[name] for name in names}
-    return {name: value + zero.to(value.dtype) for name, value in buffers.items() if isinstance(value, Tensor)}
+    return {
+        name: sum((zero.to(value.dtype) for zero in zeros), value)
+        for name, value in buffers.items()
+        if isinstance(value, Tensor)
+    }
 
 
 @contextmanager

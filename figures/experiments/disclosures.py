@@ -32,7 +32,7 @@ NAMES: Mapping[str, str] = {
 
 
 def under_headline(figure: Figure, table: DataFrame, settings: Settings) -> str:
-    """Return the text under the headline: the scale of an experiment, runs that failed, and whether rates may decide."""
+    """Return the text under the headline: the scale, runs that failed, and whether learning rates may decide."""
     close = "Learning rates chosen by little may decide small differences" if close_rates(table) else ""
     return ". ".join(filter(None, (scale_line(figure, settings), failed_runs(table), close)))
 

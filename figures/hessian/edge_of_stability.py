@@ -174,10 +174,8 @@ def edge_headline(table: pd.DataFrame) -> str:
     if not arrived:
         return f"The sharpness stays below 2/η: at most {max(run.share for run in runs):.2f} of it"
     low, high = min(run.low for run in arrived), max(run.high for run in arrived)
-    return (
-        f"The sharpness exceeds 2/η in {len(arrived)} of {len(runs)} runs, and then stays between {low:.2f} and "
-        f"{high:.2f} times 2/η"
-    )
+    reached = f"Sharpness reaches 2/η in {len(arrived)} of {len(runs)} runs"
+    return f"{reached}, then stays {low:.2f} to {high:.2f} times it"
 
 
 def edge_found(table: pd.DataFrame) -> str:

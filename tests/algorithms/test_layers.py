@@ -156,8 +156,14 @@ def test_many_clients_at_once_with_batch_norm():
     for number in range(2):
         alone = call(network, {name: tensor[number] for name, tensor in many.items()}, IMAGES)
         assert torch.allclose(found[number], alone, rtol=1e-12, atol=1e-12)
-    with pytest.raises(FederationError, match="running statistics of norms cannot be tracked"):
-        torch.vmap(lambda w: observe(network, {**w, RUNNING[0]: module.get_buffer(RUNNING[0])}, IMAGES)[0])(many)
+    running = {name: module.get_buffer(name) for name in RUNNING}
+    before = {name: value.clone() for name, value in running.items()}
+    outputs, statistics = torch.vmap(lambda w: observe(network, {**running, **w}, IMAGES))(many)
+    for number in range(2):
+        alone, own = observe(network, {**running, **{name: tensor[number] for name, tensor in many.items()}}, IMAGES)
+        assert torch.allclose(outputs[number], alone, rtol=1e-12, atol=1e-12)
+        assert all(torch.allclose(statistics[name][number], own[name], rtol=1e-12, atol=1e-12) for name in RUNNING)
+    assert all(torch.equal(running[name], before[name]) for name in RUNNING)
 
 
 def test_strict_names_shapes_and_values():

@@ -30,7 +30,7 @@ from figures.aggregation_error import (
 from figures.fedloru import language_ranks as ranks
 from figures.figure import Settings
 from figures.rolora import mechanism as mechanism
-from figures.spectrum.federation import SERVER
+from runs.networks.curvatures import SERVER
 
 pytest.importorskip("transformers")
 from tiny_language import bert, llama, texts

@@ -59,11 +59,12 @@ def test_pages_are_written_and_what_is_no_more_is_gone(tmp_path, ledger):
         "invented--unproved-fix",
     }
     text = written[0].read_text()
-    assert text.startswith("# Invented findings\n\nWhat is invented. ")
+    assert text.startswith("# Invented findings\n\nIn short:\n\n- Half of $`x`$ is too small. *This holds.*\n")
+    assert "\n\nWhat is invented.\n\n" in text
     assert (
         "- Half of $`x`$ is too small. [invented/false](#inventedfalse), [invented/fixable](#inventedfixable)" in text
     )
-    assert text.endswith("## Numbers\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n")
+    assert "## Numbers\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n## How to read this page\n" in text
     claims = ledger.claims
     assert f"{len(claims)} statements and numbers: " in text
     assert text.count("`rankproof check --papers . invented/") == len(claims)

@@ -94,10 +94,7 @@ def test_a_run_below_the_edge_does_not_arrive():
 
 def test_headline_and_finding_count_the_runs_and_give_the_range():
     both = pd.concat([invented([1.0, 2.2, 1.8]), invented([1.0, 1.2], rate=0.5)])
-    assert (
-        edge_headline(both)
-        == "The sharpness exceeds 2/η in 1 of 2 runs, and then stays between 0.90 and 1.10 times 2/η"
-    )
+    assert edge_headline(both) == "Sharpness reaches 2/η in 1 of 2 runs, then stays 0.90 to 1.10 times it"
     assert "at η = 0.5 it stays below 2/η (at most 0.30 of it)" in edge_found(both)
 
 
