@@ -102,12 +102,12 @@ FINDINGS = (
     ),
     Finding(
         "table-1-counts",
-        "Table 1 has the right orders of magnitude, but its constants differ from what the algorithms send and store",
+        "Table 1 has the right asymptotic orders, but its constants differ from what the algorithms send and store",
         "weakens a result",
         ("fedlrt/table-1",),
         "For an n by n layer at rank r, the full variance correction sends $6nr + 13r^2$ numbers, not the printed $6nr "
         "+ 10r^2$, and the server stores $4nr + 4r^2$ numbers, not $2nr + 4r^2$.",
-        "Use Table 1 for orders of magnitude only, and the corrected counts for budgets and break-even ranks.",
+        "Use Table 1 for asymptotic orders only, and the corrected counts for budgets and break-even ranks.",
     ),
     Finding(
         "break-even-rank",

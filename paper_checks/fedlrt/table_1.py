@@ -169,7 +169,7 @@ ROUNDS = (1, 2, 2, 2, 3)
     kind="number",
     uses=("fedlrt/alg-1", "fedlrt/alg-3", "fedlrt/alg-4", "fedlrt/alg-5"),
     importance="result",
-    because="Orders of magnitude are right, but full correction sends $6nr + 13r^2$ numbers, not $6nr + 10r^2$, and "
+    because="The asymptotic orders are right, but full correction sends $6nr + 13r^2$ numbers, not $6nr + 10r^2$, and "
     "memory is larger than printed.",
     vary=(),
     expect=("corrected", "proof"),
