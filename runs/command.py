@@ -121,19 +121,19 @@ def train(options: argparse.Namespace) -> int:
 
 def _dry_run(plan: Plan, folder: Path) -> str:
     """Return a configuration that gives a plan again, below comments on the run's folder and size."""
-    from runs.catalogue import PER_CLIENT
     from runs.config import to_toml
     from runs.cost import forecast
 
     kept = Conduct(rounds=plan.conduct.rounds, device=plan.conduct.device, root=plan.conduct.root)
     found = forecast(replace(plan, conduct=kept))  # here, not on a cluster
-    ranks_change = any(name in plan.settings for name in ("truncation", *PER_CLIENT))
+    client = f"a client of rank {found.largest_rank}" if found.largest_rank else "a client"
     lines = [
         f"rankproof train --config FILE trains this run in {printable(str(folder))}",
         f"data: {'' if found.samples is None else f'{found.samples:,} training samples of '}{found.clients:,} clients",
         f"model: {_model_in_words(plan, found.weights)}",
         f"bytes in {plan.conduct.rounds:,} rounds: {format_bytes(found.down)} down to all clients, "
-        f"{format_bytes(found.up)} up{', if ranks stay as at the start' if ranks_change else ''}",
+        f"{format_bytes(found.up)} up{f', {found.unless}' if found.unless else ''}",
+        f"in a round {client} receives {format_bytes(found.received)} and sends {format_bytes(found.sent)}",
         *([] if found.time is None else [f"time: {found.time}"]),
     ]
     return "".join(f"# {line}\n" for line in lines) + to_toml(plan)

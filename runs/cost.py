@@ -7,7 +7,7 @@ addition, forward and backward. Evaluations, decompositions and elementwise oper
 be as long as the longest of a batch is in the mean. A round may cost more after every accumulation, because clients
 keep the accumulated pairs as factors, so operations are counted before and after one accumulation and extended
 linearly. Bytes are those before the first round, of the first two, and of a round that accumulates; what later ones
-send may differ, as it does where ranks change or clients have their own.
+send may differ, as it does where ranks change. Where clients have ranks of their own, the rounds are of all clients.
 """
 
 from __future__ import annotations
@@ -64,6 +64,11 @@ class Forecast(Result):
         weights: Numbers in the weights that an algorithm trains or adds factors to.
         down: Bytes to all clients in all rounds.
         up: Bytes to the server.
+        received: Bytes that a client of the cohort receives in a round, in the mean over the rounds; of `largest_rank`,
+            if clients have ranks of their own.
+        sent: Bytes that it sends.
+        largest_rank: Largest rank of a client, if clients have ranks of their own; else None.
+        unless: What the bytes assume, in words; empty if they are exact.
         time: Estimated time of the local steps; None where no network is trained by such steps.
     """
 
@@ -72,11 +77,18 @@ class Forecast(Result):
     weights: int
     down: float
     up: float
+    received: float
+    sent: float
+    largest_rank: int | None
+    unless: str
     time: Estimate | None
 
 
 def forecast(plan: Plan) -> Forecast:
-    """Return the size of a run; the bytes are exact unless ranks change or clients have ranks of their own.
+    """Return the size of a run.
+
+    The bytes are exact unless ranks change, or clients have ranks of their own and take part in only some rounds: then
+    they are the mean over the cohorts.
 
     Raises:
         RunError, DataError: The settings are not valid, or the data are missing.
@@ -84,12 +96,15 @@ def forecast(plan: Plan) -> Forecast:
     """
     with one_thread():
         small = _SmallRounds.of(plan)
-        down, up = map(float, small.sent(small.run()))
+        whole = small.sent(small.run())
+        down, up = map(float, whole)
+        received, sent = map(float, small.of_a_client(whole))
         problem = small.parts.problem
         samples = int(sum(problem.clients.sizes)) if isinstance(problem, NetworkProblem) else None
         weights = sum(prod(weight.shape) for weight in problem.start.values())
         time = estimate(plan, small.parts, 0, None)
-        return Forecast(len(problem.clients), samples, weights, down, up, time)
+        rank, unless = small.largest_rank, small.unless
+        return Forecast(len(problem.clients), samples, weights, down, up, received, sent, rank, unless, time)
 
 
 def cost_of(plan: Plan) -> Cost:
@@ -162,7 +177,25 @@ class _SmallRounds:
         """Clients of a round."""
         return self.plan.settings["cohort"] or len(self.sizes)
 
-    def run(self, samples: int | None = None, after: int = 0, cohort: int = 1, **changes: int) -> _Round:
+    @property
+    def own_ranks(self) -> tuple[int, ...]:
+        """Ranks of the clients, if they have their own; else empty."""
+        found = (getattr(self.parts.algorithm, name, None) for name in PER_CLIENT)
+        return next((ranks for ranks in found if ranks), ())
+
+    @property
+    def largest_rank(self) -> int | None:
+        """Largest rank of a client, if they have their own."""
+        return max(self.own_ranks, default=None)
+
+    @property
+    def unless(self) -> str:
+        """What the bytes of the run assume, in words; empty if they are exact."""
+        if "truncation" in self.plan.settings or self.plan.settings.get("decay", 1.0) < 1.0:
+            return "if ranks stay as at the start"
+        return "in the mean over the cohorts" if self.own_ranks and self.cohort < len(self.sizes) else ""
+
+    def run(self, samples: int | None = None, after: int = 0, cohort: int = 1, **changes: Any) -> _Round:
         """Run one round after others, with one local step of each kind or other numbers of them."""
         steps = {**ONE_STEP, **changes}
         problem = self.parts.problem
@@ -172,14 +205,30 @@ class _SmallRounds:
     def sent(self, one: _Round) -> NDArray[np.float64]:
         """Return the bytes of the whole run, down and up, from those of its first round."""
         given, rounds, cohort = self.plan.settings, self.plan.conduct.rounds, self.cohort
+        if self.own_ranks:
+            one = self.run(cohort=len(self.sizes))
+        every = one.cohort
+        first = one.of_a_cohort(cohort)
         # What a client may lack after rounds without it is sent from the second round on; changes of ranks are unknown.
-        later = one if "truncation" in given else self.run(after=1, tau=3)  # neither of the two rounds accumulates
-        sent = one.before + one.of_a_cohort(cohort) + (rounds - 1) * later.of_a_cohort(cohort)
+        # Neither of the two rounds accumulates.
+        later = first if "truncation" in given else self.run(after=1, tau=3, cohort=every).of_a_cohort(cohort)
+        sent = one.before + first + (rounds - 1) * later
         if "tau" in given and rounds >= given["tau"]:
-            sent += rounds // given["tau"] * (self.run(tau=1).of_a_cohort(cohort) - one.of_a_cohort(cohort))
-        if cohort > 1:  # what is sent to all may have a part for each client of the cohort, as stacked factors do
-            sent += rounds * (cohort - 1) * (self.run(cohort=2).broadcast - one.broadcast)
+            sent += rounds // given["tau"] * (self.run(tau=1, cohort=every).of_a_cohort(cohort) - first)
+        if cohort != every:  # what is sent to all may have a part for each client of the cohort, as stacked factors do
+            other = self.run(cohort=1 if every > 1 else 2)
+            sent += rounds * (cohort - every) * (other.broadcast - one.broadcast) / (other.cohort - every)
         return sent
+
+
+    def of_a_client(self, sent: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the bytes of a client in a round, down and up, from those of the whole run."""
+        count = len(self.sizes)
+        if not self.own_ranks:
+            return sent / max(1, self.plan.conduct.rounds) / self.cohort
+        name = next(name for name in PER_CLIENT if getattr(self.parts.algorithm, name, None))
+        largest = self.run(after=1, tau=3, **{name: (self.largest_rank,) * count})
+        return largest.to_cohort + self.run(cohort=count).broadcast / count
 
 
 def _mean_samples(local: Descent, sizes: NDArray[np.float64]) -> float:
@@ -191,23 +240,25 @@ def _mean_samples(local: Descent, sizes: NDArray[np.float64]) -> float:
 
 @dataclass(frozen=True)
 class _Round:
-    """The cost of a round of one client.
+    """The cost of a round of a few clients.
 
     Attributes:
+        cohort: Number of clients in the round.
         operations: Floating-point operations.
         before: Bytes that are sent before the first round, down and up, as the others are.
         to_cohort: Bytes sent to or from the clients of the round.
         broadcast: Bytes sent to all clients.
     """
 
+    cohort: int
     operations: float
     before: NDArray[np.float64]
     to_cohort: NDArray[np.float64]
     broadcast: NDArray[np.float64]
 
     def of_a_cohort(self, clients: int) -> NDArray[np.float64]:
-        """Return the bytes of a round of so many clients."""
-        return self.broadcast + clients * self.to_cohort
+        """Return the bytes of a round of so many clients, whose messages are as large as these in the mean."""
+        return self.broadcast + clients / self.cohort * self.to_cohort
 
 
 def _one_round(
@@ -215,9 +266,8 @@ def _one_round(
 ) -> _Round:
     """Run a round on small batches, for given steps, samples and width, after other rounds, which are not counted.
 
-    Toy problems keep their batches, because some use all of their data in each step.
-
-    With a cohort of more than one client, only the broadcasts are meant.
+    Toy problems keep their batches, because some use all of their data in each step. Clients with ranks of their own
+    all take part in the other rounds too if all take part in the run; else one client does.
     """
     few = {
         **steps,
@@ -237,12 +287,12 @@ def _one_round(
     scale = len(problem.clients) / len(fed.clients)
     before = _bytes_of(fed.ledger.entries) * scale
     for _ in range(after):
-        state = one_round(parts.algorithm.round, fed, state, 1)
+        state = one_round(parts.algorithm.round, fed, state, cohort if all_take_part else 1)
     with FlopCounterMode(display=False) as counter:
         one_round(parts.algorithm.round, fed, state, cohort)
     sent = [entry for entry in fed.ledger.entries if entry.round > after]
     told = _bytes_of([entry for entry in sent if entry.what == "tell"])
-    return _Round(float(counter.get_total_flops()), before, _bytes_of(sent) - told, told * scale)
+    return _Round(cohort, float(counter.get_total_flops()), before, _bytes_of(sent) - told, told * scale)
 
 
 def _bytes_of(entries: Iterable[Entry]) -> NDArray[np.float64]:

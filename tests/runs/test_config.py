@@ -128,7 +128,7 @@ def test_a_dry_run_prints_a_file_that_gives_the_same_run(written, tmp_path, algo
 def test_a_dry_run_states_data_model_and_bytes(tmp_path, capsys, images):
     words = ["--data", images, "--model", "convnet", "--clients", "3", "--rounds", "2"]
     assert main(["train", "fedavg", *words, "--dry-run"]) == 0
-    _, data, model, sent, *_ = capsys.readouterr().out.splitlines()
+    _, data, model, sent, each, *_ = capsys.readouterr().out.splitlines()
     assert data == "# data: 30 training samples of 3 clients"
     weights = int(re.fullmatch(r"# model: convnet, ([\d,]+) weights", model)[1].replace(",", ""))
     train("fedavg", *words, "--out", tmp_path / "run")
@@ -137,6 +137,8 @@ def test_a_dry_run_states_data_model_and_bytes(tmp_path, capsys, images):
     assert int(counted["bytes_down"]) == int(counted["bytes_up"]) == 2 * 3 * 4 * weights
     told = format_bytes(2 * 3 * 4 * weights)
     assert sent == f"# bytes in 2 rounds: {told} down to all clients, {told} up"
+    each_way = format_bytes(4 * weights)
+    assert each == f"# in a round a client receives {each_way} and sends {each_way}"
 
 
 def test_a_dry_run_names_a_smaller_network_than_a_large_default(capsys, images):

@@ -135,6 +135,36 @@ def test_a_forecast_has_the_bytes_of_each_direction(algorithm, cohort):
     assert (found.clients, found.samples, found.weights) == (5, None, 4 * 6)
 
 
+@pytest.mark.parametrize("ranks", [(1, 3, 4), (4, 1, 1), (2, 2, 2)])
+@pytest.mark.parametrize("algorithm", ["flexlora", "hetlora", "rbla", "flora", "fedhm"])
+def test_a_forecast_adds_up_ranks_by_client(algorithm, ranks):
+    given = {"clients": 3, "rows": 7, "columns": 6, "rank": 4, "ranks": ranks}
+    of = make_plan(algorithm, "ridges", given, Conduct(rounds=3))
+    parts, found = parts_of(of), forecast(of)
+    *_, last = rounds(parts.algorithm, parts.problem, rounds=3)
+    assert (found.down, found.up) == (last.metrics["bytes_down"], last.metrics["bytes_up"])
+    assert found.largest_rank == max(ranks)
+    assert found.unless == ("if ranks stay as at the start" if algorithm == "hetlora" else "")
+
+
+def test_a_forecast_says_what_the_client_of_the_largest_rank_sends():
+    def found(**given):
+        given = {"clients": 3, "rows": 7, "columns": 6, "rank": 4, **given}
+        return forecast(make_plan("flexlora", "ridges", given, Conduct(rounds=5)))
+
+    unequal = found(ranks=(1, 4, 2))
+    assert (unequal.sent, unequal.received, unequal.largest_rank) == (8 * (7 + 6) * 4, 8 * (7 + 6) * 4, 4)
+    equal = found()
+    assert (equal.sent, equal.received, equal.largest_rank) == (8 * (7 + 6) * 4, equal.down / 3 / 5, None)
+
+
+def test_a_forecast_of_a_part_of_the_clients_is_the_mean_over_cohorts():
+    given = {"clients": 3, "rows": 7, "columns": 6, "rank": 4, "ranks": (1, 3, 4), "cohort": 2}
+    found = forecast(make_plan("flexlora", "ridges", given, Conduct(rounds=3)))
+    assert found.up == 3 * 2 / 3 * 8 * (7 + 6) * (1 + 3 + 4)
+    assert found.unless == "in the mean over the cohorts"
+
+
 def test_a_forecast_counts_samples_and_all_weights():
     found = forecast(plan("fedlora", 4, 7, **FACTORS, steps=2, batch=5, samples=30))
     assert (found.clients, found.samples, found.weights) == (4, 30, 6 * 3 + 3)
