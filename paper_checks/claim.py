@@ -22,6 +22,7 @@ from paper_checks.facts import Fact
 
 Verdict = Literal["holds", "corrected", "refuted", "ambiguous", "not checkable here"]
 Print = Literal["as meant", "misprint", "unstated", "inconsistent"]
+Form = Literal["as-meant", "as-printed"]
 Grade = Literal["kernel", "proof", "certified", "statistical", "search"]
 Kind = Literal["statement", "number", "assumption", "definition", "setting", "algorithm", "experiment"]
 Importance = Literal["result", "step", "detail"]
@@ -522,6 +523,16 @@ class Claim:
     def is_plain(self) -> bool:
         """Whether the verdict on record is that it holds as meant, and it is printed so."""
         return self.expect == "holds" and self.print == "as meant"
+
+    def fails(self, form: Form) -> bool:
+        """Return whether the claim on record does not hold as its author means it, or as it is printed.
+
+        A claim that does not hold as meant does not hold as printed either. A claim that cannot be checked here is not
+        known to fail in either form.
+        """
+        if self.expect == "not checkable here":
+            return False
+        return self.expect != "holds" or (form == "as-printed" and not self.is_plain)
 
     def printed_constants(self) -> dict[str, Any]:
         """Return the constants of the printed form: the keyword defaults of the judge."""

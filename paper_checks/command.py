@@ -488,7 +488,7 @@ def _replay(options: argparse.Namespace) -> int:
     from paper_checks.replaying.places import replay_places
     from paper_checks.replaying.script import script_of
 
-    filtered = options.all or options.paper or options.verdict or options.print
+    filtered = options.all or options.paper or options.verdict or options.print or options.fails
     if (options.ids and options.all) or not (options.ids or filtered):
         raise LedgerError("name claims or a paper, or use --all without names; `rankproof claims` lists all ids")
     ledger = ledger_of(options, () if filtered else [id.partition("@")[0] for id in options.ids])

@@ -8,7 +8,7 @@ from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from math import log
 
-from paper_checks.claim import IMPORTANCES, Claim, Print, Verdict
+from paper_checks.claim import IMPORTANCES, Claim, Form, Print, Verdict
 from paper_checks.fedloru.paper import PAPER as FEDLORU
 from paper_checks.fedlrt.paper import PAPER as FEDLRT
 from paper_checks.names import NEAREST, Names, is_id
@@ -98,8 +98,9 @@ class Ledger:
         self,
         ids: Iterable[str] = (),
         paper: str | Sequence[str] = "",
-        verdict: Verdict | None = None,
-        print: Print | None = None,
+        verdict: Verdict | Sequence[Verdict] = (),
+        print: Print | Sequence[Print] = (),
+        fails: Form | None = None,
     ) -> tuple[Claim, ...]:
         """Return the claims that are named, in the order of the papers.
 
@@ -107,8 +108,9 @@ class Ledger:
             ids: ids, prefixes such as ``fedloru-v2/``, or names such as ``Theorem 2 of FeDLRT``; none means all.
             paper: keeps claims of the paper or version with this name, else of those that begin so or are called so;
                 several names keep the claims of each, and none those of all.
-            verdict: keeps claims with this verdict on record.
-            print: keeps claims whose printed form differs in this way from what is meant.
+            verdict: keeps claims with this verdict on record, or one of these.
+            print: keeps claims whose printed form differs in this way, or one of these, from what is meant.
+            fails: keeps claims that do not hold in this form, see `Claim.fails`.
 
         Raises:
             LedgerError: an id or paper that matches nothing, with the nearest known ones; or nothing is left.
@@ -121,18 +123,21 @@ class Ledger:
             if not found:
                 raise LedgerError(_no_match(one, self))
         named = ([paper] if paper else []) if isinstance(paper, str) else list(paper)
+        verdicts, prints = _several(verdict), _several(print)
         papers = {version for name in named or [""] for version in self._papers(name)}
         chosen = tuple(
             claim
             for claim in self.claims
             if claim.paper in papers
             and (not asked or claim.id in wanted)
-            and verdict in (None, claim.expect)
-            and print in (None, claim.print)
+            and (not verdicts or claim.expect in verdicts)
+            and (not prints or claim.print in prints)
+            and (fails is None or claim.fails(fails))
         )
         if not chosen:
-            record = ", ".join(filter(None, (verdict, print)))
+            record = ", ".join(filter(None, (" or ".join(verdicts), " or ".join(prints))))
             parts = [f"of {' or '.join(named)}"] * bool(named) + [f"on record as {record}"] * bool(record)
+            parts += [f"false {str(fails).replace('-', ' ')}"] * bool(fails)
             among = f" among {', '.join(asked)}" if asked else ""
             raise LedgerError(f"no claim{among} is {' and '.join(parts)}; `rankproof claims` lists all of them")
         return chosen
@@ -195,6 +200,11 @@ class Ledger:
         if not found:
             raise LedgerError(f"no paper {named!r}; known: {', '.join(sorted(known))}")
         return found
+
+
+def _several(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Return one value or several as several."""
+    return ((given,) if given else ()) if isinstance(given, str) else tuple(given)
 
 
 def _no_match(asked: str, ledger: Ledger) -> str:

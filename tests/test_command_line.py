@@ -100,8 +100,29 @@ def test_claims_are_filtered_by_verdict_and_paper(capsys, tmp_path):
     assert found == [e for e in everything if e["expected"] == "corrected" and e["paper"] == "rolora"] != []
     status, out, _ = run(capsys, "claims", "--verdict", "not checkable here")
     assert out.splitlines()[-1].startswith(f"{sum(e['expected'] == 'not checkable here' for e in everything)} claims: ")
+    kept = [run(capsys, "claims", "--print", *prints, "--json")[1] for prints in (["misprint"], ["unstated"])]
+    status, out, _ = run(capsys, "claims", "--print", "misprint", "--print", "unstated", "--json")
+    assert len(json.loads(out)) == sum(len(json.loads(one)) for one in kept) > len(json.loads(kept[0])) > 0
     status, out, _ = run(capsys, "claims", "--print", "unstated", "--verdict", "corrected", "--json")
     assert json.loads(out) == [e for e in everything if (e["print"], e["expected"]) == ("unstated", "corrected")] != []
+
+
+@pytest.mark.parametrize("form", ["as-meant", "as-printed"])
+def test_claims_that_fail_are_listed_in_either_form(capsys, form):
+    status, out, _ = run(capsys, "claims", "--paper", "rolora", "--json")
+    verdicts = {"corrected", "refuted", "ambiguous"}
+    slips = {"misprint", "unstated", "inconsistent"} if form == "as-printed" else set()
+    expected = [
+        e for e in json.loads(out) if e["expected"] in verdicts or (e["expected"] == "holds" and e["print"] in slips)
+    ]
+    status, out, _ = run(capsys, "claims", "--paper", "rolora", "--fails", form, "--json")
+    assert json.loads(out) == expected != []
+
+
+def test_no_claim_fails_and_holds(capsys):
+    status, _, err = run(capsys, "claims", "--verdict", "holds", "--fails", "as-meant")
+    assert status == 2
+    assert "no claim is on record as holds and false as meant" in err
 
 
 def test_the_first_screen_of_a_card_says_what_is_wrong_and_what_to_use(capsys):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _VERDICTS = ("refuted", "corrected", "ambiguous", "not checkable here", "holds")
 _PRINTS = ("misprint", "unstated", "inconsistent", "as meant")
+_FORMS = ("as-meant", "as-printed")
 """Those of paper_checks.claim, which brings numpy."""
 
 
@@ -27,9 +28,18 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose by paper, verdict and print."""
     add_paper(parser)
     add_papers(parser)
-    parser.add_argument("--verdict", choices=_VERDICTS, help="only claims with this recorded verdict; default: all")
+    for flag, choices, help in (
+        ("--verdict", _VERDICTS, "only claims with this recorded verdict"),
+        ("--print", _PRINTS, "only claims whose printed form differs in this way"),
+    ):
+        parser.add_argument(
+            flag, choices=choices, action="append", default=[], help=f"{help}; may be repeated; default: all"
+        )
     parser.add_argument(
-        "--print", choices=_PRINTS, help="only claims whose printed form differs in this way; default: all"
+        "--fails",
+        choices=_FORMS,
+        help="only claims that do not hold as their author means them, or as they are printed, whatever the reason; "
+        "default: all",
     )
 
 
@@ -82,6 +92,7 @@ def chosen_claims(ledger: Ledger, options: argparse.Namespace) -> tuple[Claim, .
     return ledger.select(
         getattr(options, "ids", ()),
         getattr(options, "paper", ()),
-        getattr(options, "verdict", None),
-        getattr(options, "print", None),
+        getattr(options, "verdict", ()),
+        getattr(options, "print", ()),
+        getattr(options, "fails", None),
     )

@@ -73,21 +73,21 @@ def _describe_rest(paper: Paper) -> str:
     claims = paper.claims()
     stubs = sum(claim.is_stub for claim in claims)
     claims = tuple(claim for claim in claims if not claim.is_stub)
-    plain = sum(claim.is_plain for claim in claims)
-    slips = sum(claim.expect == "holds" for claim in claims) - plain
+    as_printed, as_meant = (sum(claim.fails(form) for claim in claims) for form in ("as-printed", "as-meant"))
     told = [
         f"{len(claims)} {'entry' if len(claims) == 1 else 'entries'}"
-        f"{count_by_kind([(claim.kind, claim.expect) for claim in claims])}. "
-        f"{plain} {verb('holds', plain)} as printed; {slips} more {verb('holds', slips)} as meant but not as printed."
+        f"{count_by_kind([(claim.kind, claim.expect) for claim in claims])}."
     ]
+    if as_printed:
+        fail = "fails" if as_printed == 1 else "fail"
+        told.append(
+            f"As printed, {as_printed} {fail}, and as meant {as_meant or 'none'}: `rankproof claims {paper.option}"
+            f"--paper {paper.name} --fails as-printed` lists {'it' if as_printed == 1 else 'them'}."
+        )
     left = [claim for claim in claims if not claim.is_plain and paper.finding_of(claim.id) is None]
     unchecked = [claim for claim in left if claim.expect == "not checkable here"]
     if unchecked:
         told.append(f"{len(unchecked)} cannot be checked here.")
-    explained = len(claims) - plain - len(left)
-    if explained or not claims:
-        others = "others" if not left else f"other {explained}" if explained > 1 else "other one"
-        told.append(f"The findings explain the {others}.")
     if missing := [claim.id for claim in left if claim not in unchecked]:
         told.append(f"No finding explains {', '.join(missing)}.")
     if stubs:

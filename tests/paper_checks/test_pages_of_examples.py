@@ -134,7 +134,7 @@ def test_the_page_for_authors_leads_from_a_source_to_a_report(tmp_path, monkeypa
         _forget("my_paper")
     assert "stored my-paper--eq-2.json" in told
     assert "5 claims: 5 hold (1 with a misprint); every verdict as recorded" in told
-    assert "5 entries: 5 hold. 4 hold as printed; 1 more holds as meant but not as printed. The findings" in (
+    assert "5 entries: 5 hold. As printed, 1 fails, and as meant none: `rankproof claims --papers " in (
         " ".join(told.split())
     )
     assert (tmp_path / "report" / "index.html").exists()

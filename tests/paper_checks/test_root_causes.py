@@ -173,4 +173,4 @@ def test_an_unknown_paper_is_one_line(capsys):
 
 def test_a_paper_without_findings_says_what_holds():
     text = findings_text(Paper("none", "None", "paper_checks.your_paper", ()))
-    assert "0 entries. 0 hold as printed; 0 more hold as meant but not as printed." in " ".join(text.split())
+    assert text.endswith("\n0 entries.")

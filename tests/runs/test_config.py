@@ -157,7 +157,7 @@ def test_a_dry_run_reads_the_data(tmp_path, monkeypatch, capsys):
 def test_a_dry_run_trains_nothing(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["train", "fedavg", *SMALL, "--dry-run"]) == 0
-    heading, *sizes, first = capsys.readouterr().out.splitlines()[:5]
+    heading, *sizes, first = capsys.readouterr().out.splitlines()[:6]
     assert all(line.startswith("# ") for line in sizes)
     assert not list(tmp_path.iterdir())
     assert first == 'algorithm = "fedavg"'
