@@ -22,7 +22,7 @@ from paper_checks.facts import Fact
 
 Verdict = Literal["holds", "corrected", "refuted", "ambiguous", "not checkable here"]
 Print = Literal["as meant", "misprint", "unstated", "inconsistent"]
-Form = Literal["as-meant", "as-printed"]
+Wording = Literal["as-meant", "as-printed"]
 Grade = Literal["kernel", "proof", "certified", "statistical", "search"]
 Kind = Literal["statement", "number", "assumption", "definition", "setting", "algorithm", "experiment"]
 Importance = Literal["result", "step", "detail"]
@@ -524,7 +524,7 @@ class Claim:
         """Whether the verdict on record is that it holds as meant, and it is printed so."""
         return self.expect == "holds" and self.print == "as meant"
 
-    def fails(self, form: Form) -> bool:
+    def fails(self, form: Wording) -> bool:
         """Return whether the claim on record does not hold as its author means it, or as it is printed.
 
         A claim that does not hold as meant does not hold as printed either. A claim that cannot be checked here is not

@@ -121,11 +121,13 @@ def declare(commands: Any) -> None:
         "rankproof show fedloru-v2/prop-3.1",
         several="ids",
     )
-    show.add_argument("ids", nargs="+", type=read_name, metavar="ID", help=_CLAIM)
+    show.add_argument("ids", nargs="+", type=read_name, metavar="ID", help=f"{_CLAIM}, or of a finding")
     show.add_argument(
         "--again", action="store_true", help="measure again instead of showing the last results of this code"
     )
-    show.add_argument("--bibtex", action="store_true", help="print a BibTeX entry for each claim, and check nothing")
+    show.add_argument(
+        "--bibtex", action="store_true", help="print BibTeX entries for the verdicts and the papers, and check nothing"
+    )
     add_papers(show)
     _add_budget(show)
     add_replay_seconds(show)
@@ -437,7 +439,9 @@ def _show(options: argparse.Namespace) -> int:
     last = LastResults() if options.again else last_results()
     own = bool(options.papers) or bool(entry_points(group=GROUP))
     ledger = None if last.tells(options.ids, own) else ledger_of(options, options.ids)
-    if ledger is not None:
+    encoding = _encoding()
+    findings = [] if ledger is None else _take_findings(options, ledger, encoding)
+    if ledger is not None and (options.ids or not findings):
         ledger.select(options.ids)  # says what matches nothing
     statements: Names[Any] = last.names if ledger is None else ledger.names
     wanted, lists = set[str](), []
@@ -447,14 +451,22 @@ def _show(options: argparse.Namespace) -> int:
             lists.append((asked, found))
         else:
             wanted.update(one.id for one in found)
-    encoding = _encoding()
     ids = [one.id for one in statements.statements if one.id in wanted]
     cards = {id: last.card(id, options.budget, options.seed, encoding) for id in ids}
     as_expected = _measure_missing(cards, ledger, options, encoding)
     homes = {} if ledger is None else ledger.home
-    told = [list_of(asked, found, homes[found[0].id].option if found[0].id in homes else "") for asked, found in lists]
-    print_text("\n\n".join([*filter(None, cards.values()), *told]), CARDS)
+    told = [list_of(asked, many, homes[many[0].id].option if many[0].id in homes else "") for asked, many in lists]
+    print_text("\n\n".join([*findings, *filter(None, cards.values()), *told]), CARDS)
     return AS_EXPECTED if as_expected else DIFFERENT
+
+
+def _take_findings(options: argparse.Namespace, ledger: Ledger, encoding: str) -> list[str]:
+    """Remove the ids of findings from those that are asked for, and return the findings as text."""
+    from paper_checks.pages.findings_text import finding_text
+
+    named = {id: known for id in options.ids if (known := ledger.finding(id))}
+    options.ids = [id for id in options.ids if id not in named]
+    return [finding_text(paper, finding, encoding) for paper, finding in named.values()]
 
 
 def _measure_missing(

@@ -8,12 +8,12 @@ from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from math import log
 
-from paper_checks.claim import IMPORTANCES, Claim, Form, Print, Verdict
+from paper_checks.claim import IMPORTANCES, Claim, Print, Verdict, Wording
 from paper_checks.fedloru.paper import PAPER as FEDLORU
 from paper_checks.fedlrt.paper import PAPER as FEDLRT
 from paper_checks.names import NEAREST, Names, is_id
+from paper_checks.paper import Finding, Paper
 from paper_checks.paper import LedgerError as LedgerError
-from paper_checks.paper import Paper
 from paper_checks.rolora.paper import PAPER as ROLORA
 
 PAPERS = (FEDLORU, FEDLRT, ROLORA)
@@ -100,7 +100,7 @@ class Ledger:
         paper: str | Sequence[str] = "",
         verdict: Verdict | Sequence[Verdict] = (),
         print: Print | Sequence[Print] = (),
-        fails: Form | None = None,
+        fails: Wording | None = None,
     ) -> tuple[Claim, ...]:
         """Return the claims that are named, in the order of the papers.
 
@@ -141,6 +141,23 @@ class Ledger:
             among = f" among {', '.join(asked)}" if asked else ""
             raise LedgerError(f"no claim{among} is {' and '.join(parts)}; `rankproof claims` lists all of them")
         return chosen
+
+    def finding(self, id: str) -> tuple[Paper, Finding] | None:
+        """Return a finding and its paper.
+
+        Args:
+            id: id of the finding, with or without the name of the paper, such as ``fedlrt/truncation-cost``.
+
+        Raises:
+            LedgerError: several papers have a finding of this name.
+        """
+        found = [
+            (paper, one) for paper in self.papers for one in paper.findings if id in (one.id, f"{paper.name}/{one.id}")
+        ]
+        if len(found) > 1:
+            names = " or ".join(f"{paper.name}/{one.id}" for paper, one in found)
+            raise LedgerError(f"several papers have a finding {id!r}; name {names}")
+        return found[0] if found else None
 
     @cached_property
     def names(self) -> Names[Claim]:

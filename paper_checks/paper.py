@@ -123,6 +123,8 @@ class Paper:
         called: name of its method.
         main: what it proposes, its main claim, and whether that survives the checks: two short sentences.
         facts: what matters most to somebody who uses or cites it, three points with the claims that carry them.
+        authors: their names, first names first.
+        year: year of its first version.
         cited: authors, date, and what its versions are.
         link: where it can be read; empty if nowhere.
         rewritten: the command that writes its pages.
@@ -139,6 +141,8 @@ class Paper:
     called: str = ""
     main: str = ""
     facts: tuple[Headline, ...] = ()
+    authors: tuple[str, ...] = ()
+    year: int | None = None
     cited: str = ""
     link: str = ""
     rewritten: str = "rankproof pages"

@@ -220,14 +220,14 @@ class _SmallRounds:
             sent += rounds * (cohort - every) * (other.broadcast - one.broadcast) / (other.cohort - every)
         return sent
 
-
     def of_a_client(self, sent: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the bytes of a client in a round, down and up, from those of the whole run."""
         count = len(self.sizes)
         if not self.own_ranks:
             return sent / max(1, self.plan.conduct.rounds) / self.cohort
         name = next(name for name in PER_CLIENT if getattr(self.parts.algorithm, name, None))
-        largest = self.run(after=1, tau=3, **{name: (self.largest_rank,) * count})
+        alike: dict[str, Any] = {name: (self.largest_rank,) * count}
+        largest = self.run(after=1, tau=3, **alike)
         return largest.to_cohort + self.run(cohort=count).broadcast / count
 
 

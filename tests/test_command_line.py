@@ -116,6 +116,7 @@ def test_claims_that_fail_are_listed_in_either_form(capsys, form):
         e for e in json.loads(out) if e["expected"] in verdicts or (e["expected"] == "holds" and e["print"] in slips)
     ]
     status, out, _ = run(capsys, "claims", "--paper", "rolora", "--fails", form, "--json")
+    assert status == 0
     assert json.loads(out) == expected != []
 
 
@@ -148,6 +149,16 @@ def test_show_prints_an_entry_for_bibtex_and_checks_nothing(capsys):
     assert status == 0
     assert "measuring" not in err
     assert out.count("@software{rankproof-fedlrt-") == 2
+    assert out.count("@misc{fedlrt,") == 1
+
+
+def test_show_prints_a_finding_next_to_a_claim(capsys):
+    status, out, _ = run(capsys, "show", "truncation-cost", "fedloru-v2/txt-total20")
+    assert status == 0
+    assert out.startswith("fedlrt/truncation-cost: Changes a main result.\nfound        Truncation can raise the loss")
+    assert "\nfedloru-v2/txt-total20\n====" in out
+    status, out, _ = run(capsys, "show", "rolora/truncation-cost")
+    assert status == 2
 
 
 def test_show_prints_a_card(capsys):

@@ -21,6 +21,8 @@ ADAPTED = (
     *("fedex-lora", "fedloru", "fedloru-finetune", "mfedloru", "frlora", "pfedloru"),
 )
 """Methods whose clients train an adapter of frozen weights, in the order of the catalogue."""
+UNFINISHED = ("pfedloru",)
+"""Left out at laptop scale: the accelerator's time ended before all of its runs."""
 WHOLE_WEIGHTS = ("pfedlora-1", "pfedlora-2")
 """Methods with an adapter, for personal models, that also train and send all weights."""
 DIVIDED = {"rolora": ("steps",), "pfedloru": ("steps", "personal_steps")}
@@ -84,12 +86,12 @@ SENTENCES = Comparison(
             "laptop",
             4,
             8,
-            ADAPTED,
+            tuple(name for name in ADAPTED if name not in UNFINISHED),
             held_out=256,
             rounds=12,
             every=2,
             seeds=3,
-            rates=(0.005, 0.01, 0.02, 0.05, 0.1, 0.2),
+            rates=(0.005, 0.01, 0.02, 0.05),
             measured=3,
             samples=5120,
             test_samples=1024,
@@ -178,7 +180,8 @@ SENTENCES_COMPARED = Figure(
     r"distance of this mean from the model before; of methods whose clients do the same in a round without the "
     r"others. Dotted: limit below which we call it rounding. Right: processor time of the fastest measured round, "
     r"relative to FedLoRA's (on an accelerator: wall time). Every client takes the same number of local steps in a "
-    r"round; RoLoRA divides them between its two halves, and pFedLoRU between the common and the personal factors. Every method has the same "
+    r"round; RoLoRA divides them between its two halves, and pFedLoRU, which is compared at the scale paper only, "
+    r"between the common and the personal factors. Every method has the same "
     r"sentences, clients and initial weights for a seed, and a learning rate of its own, chosen by the accuracy on "
     r"samples held out for validation (personal models: on the clients' own held-out samples) with another seed and "
     r"without test sentences. All other options are the defaults, and all clients have the same rank, so RBLA does "

@@ -218,6 +218,8 @@ PAPER = Paper(
             ("fedloru-v2/thm-4.2-rate", "fedloru-v2/thm-4.2", "fedloru-v2/alg-1"),
         ),
     ),
+    authors=("Haemin Park", "Diego Klabjan"),
+    year=2024,
     cited="Haemin Park and Diego Klabjan, arXiv 2409.12371: first version of September 2024 (fedloru-v1), submission "
     "to ICLR 2025 (fedloru-iclr), second version of November 2025 (fedloru-v2)",
     link="https://arxiv.org/abs/2409.12371",

@@ -36,6 +36,8 @@ PAPER = Paper(
             ("fedlrt/thm-4", "fedlrt/assumption-1"),
         ),
     ),
+    authors=("Steffen Schotthöfer", "M. Paul Laiu"),
+    year=2024,
     cited="Steffen Schotthöfer and M. Paul Laiu, arXiv 2406.17887, preprint of 27 June 2024",
     link="https://arxiv.org/abs/2406.17887v1",
     rewritten="make docs",

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from paper_checks.pages.card import (
-    WIDTH,
-    count_by_kind,
-    describe_verdict,
-    end_sentence,
-    entry_lines,
-    sentence_case,
-    verb,
-)
+from paper_checks.pages.card import WIDTH, count_by_kind, describe_verdict, end_sentence, entry_lines, sentence_case
 from paper_checks.pages.plain_mathematics import as_ascii, plain_text
-from paper_checks.paper import Headline, Paper
+from paper_checks.paper import Finding, Headline, Paper
 
 LEGEND = (
     "Holds: true as its author means it. Corrected: not true, but a corrected statement of the same use is true. "
@@ -59,13 +51,23 @@ def findings_text(paper: Paper, encoding: str = "utf-8", whole: bool = True) -> 
     again = f"`rankproof check {paper.option}--paper {paper.name}` judges the claims again."
     lines += ["", f"These are the verdicts on record. {again}"]  # in one line, so that it can be copied
     for number, finding in enumerate(paper.findings, 1):
-        lines += ["", *textwrap.wrap(f"{number}. [{finding.id}] {sentence_case(finding.changes)}.", WIDTH)]
-        lines += entry_lines("found", plain_text(end_sentence(finding.headline), encoding))
-        lines += entry_lines("witness", plain_text(end_sentence(finding.witness), encoding))
-        lines += entry_lines("advice", plain_text(end_sentence(finding.advice), encoding))
-        lines += entry_lines("entries", "; ".join(f"{id} ({expected[id]})" for id in finding.entries))
+        lines += ["", *_finding_lines(finding, f"{number}. [{finding.id}]", expected, encoding)]
     lines += ["", *textwrap.wrap(_describe_rest(paper), WIDTH, break_on_hyphens=False)]
     return "\n".join(lines) if encoding == "utf-8" else as_ascii("\n".join(lines))
+
+
+def finding_text(paper: Paper, finding: Finding, encoding: str = "utf-8") -> str:
+    """Return one finding of a paper as plain text, with its witness, advice and entries."""
+    expected = {claim.id: describe_verdict(claim.expect, claim.print) for claim in paper.claims()}
+    lines = _finding_lines(finding, f"{paper.name}/{finding.id}:", expected, encoding)
+    return "\n".join(lines) if encoding == "utf-8" else as_ascii("\n".join(lines))
+
+
+def _finding_lines(finding: Finding, name: str, expected: Mapping[str, str], encoding: str) -> list[str]:
+    lines = textwrap.wrap(f"{name} {sentence_case(finding.changes)}.", WIDTH)
+    for label, text in (("found", finding.headline), ("witness", finding.witness), ("advice", finding.advice)):
+        lines += entry_lines(label, plain_text(end_sentence(text), encoding))
+    return [*lines, *entry_lines("entries", "; ".join(f"{id} ({expected[id]})" for id in finding.entries))]
 
 
 def _describe_rest(paper: Paper) -> str:

@@ -30,7 +30,7 @@ SOURCES = (*ROOMS, "paper_checks", "rankproof.py")
 
 def run_manifest(run: Run) -> dict[str, Any]:
     """Return settings and environment of a run; times are only in ``started`` and ``wall_seconds``."""
-    commit, _, dirty = commit_of_code()
+    commit, _, changed = commit_of_code()
     own = {
         paper.name: sources_digest([paper.folder.name], paper.folder.parent)
         for paper in run.papers
@@ -40,7 +40,7 @@ def run_manifest(run: Run) -> dict[str, Any]:
         "started": (datetime.now(UTC) - timedelta(seconds=run.seconds)).isoformat(timespec="seconds"),
         "wall_seconds": round(run.seconds, 3),
         "commit": commit,
-        "uncommitted_changes": dirty,
+        "uncommitted_changes": None if changed is None else bool(changed),
         "sources_sha256": sources_digest(SOURCES),
         **({"own_papers_sha256": own} if own else {}),
         "seed": run.seed,
@@ -53,8 +53,8 @@ def run_manifest(run: Run) -> dict[str, Any]:
     }
 
 
-def commit_of_code() -> tuple[str | None, str | None, bool | None]:
-    """Return the commit of the running code, its date (YYYY-MM-DD), and whether files differ from it.
+def commit_of_code() -> tuple[str | None, str | None, tuple[str, ...] | None]:
+    """Return the commit of the running code, its date (YYYY-MM-DD), and the source files that differ from it.
 
     All three are None outside a checkout.
     """
@@ -64,11 +64,12 @@ def commit_of_code() -> tuple[str | None, str | None, bool | None]:
 
     def git(*arguments: str) -> str:
         done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True)
-        return done.stdout.strip()
+        return done.stdout
 
     try:
         commit, date = git("show", "--no-patch", "--format=%H %cs", "HEAD").split()
-        return commit, date, bool(git("status", "--porcelain"))
+        changed = git("status", "--porcelain", "--no-renames", "--untracked-files=all", "-z", "--", *SOURCES)
+        return commit, date, tuple(entry[3:] for entry in changed.split("\0") if entry)
     except (OSError, subprocess.CalledProcessError):
         print("rankproof: git does not report the commit of the code, so it is left out", file=sys.stderr)
         return None, None, None

@@ -34,6 +34,8 @@ PAPER = Paper(
             ("rolora/table-1",),
         ),
     ),
+    authors=("Shuangyi Chen", "Yuanxin Guo", "Yue Ju", "Harik Dalal", "Zhongwen Zhu", "Ashish Khisti"),
+    year=2025,
     cited="Shuangyi Chen, Yuanxin Guo, Yue Ju, Harik Dalal, Zhongwen Zhu and Ashish Khisti, arXiv 2502.01755; the "
     "statements are those of its anonymous conference submission",
     link="https://arxiv.org/abs/2502.01755",

@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from paper_checks.ledger import Ledger
-from paper_checks.pages.citation import bibtex_of
+from paper_checks.ledger import PAPERS, Ledger, LedgerError
+from paper_checks.pages.citation import Code, bibtex_of, bibtex_of_finding, bibtex_of_paper
 
 LEDGER = Ledger.around(["fedlrt/thm-2", "fedlrt/thm-8"])
 
 
 def entry(id, commit="0123abcd", date="2026-02-03", **changes):
     (claim,) = LEDGER.select([id])
-    return bibtex_of(replace(claim, **changes), LEDGER.home[claim.id], "1.2.3", commit, date)
+    return bibtex_of(replace(claim, **changes), LEDGER.home[claim.id], Code("1.2.3", commit, date))
 
 
 def fields(text):
@@ -22,9 +22,7 @@ def fields(text):
 
 def test_an_entry_names_claim_verdict_finding_code_and_paper():
     text = entry("fedlrt/thm-2")
-    comment, first, *_, last = text.splitlines()
-    assert comment.startswith("% Cite also the paper: Federated Dynamical Low-Rank Training with")
-    assert comment.endswith("https://arxiv.org/abs/2406.17887v1")
+    first, *_, last = text.splitlines()
     assert (first, last) == ("@software{rankproof-fedlrt-thm-2,", "}")
     assert fields(text) == {
         "author": "{The rankproof developers}",
@@ -50,3 +48,43 @@ def test_a_claim_without_a_finding_outside_of_a_checkout_has_neither():
 )
 def test_what_latex_would_take_for_a_command_is_escaped_outside_formulas(where, written):
     assert fields(entry("fedlrt/thm-8", where=where))["title"].endswith(f"FeDLRT, {written}")
+
+
+def test_the_paper_has_an_entry_of_its_own():
+    (paper,) = (one for one in PAPERS if one.name == "fedlrt")
+    text = bibtex_of_paper(paper)
+    assert text.startswith("@misc{fedlrt,\n")
+    assert fields(text) == {
+        "author": "Steffen Schotthöfer and M. Paul Laiu",
+        "title": "{Federated Dynamical Low-Rank Training with Global Loss Convergence Guarantees}",
+        "year": "2024",
+        "eprint": "2406.17887",
+        "archiveprefix": "arXiv",
+        "url": "https://arxiv.org/abs/2406.17887v1",
+    }
+
+
+def test_a_paper_without_names_is_a_comment():
+    (paper,) = (one for one in PAPERS if one.name == "rolora")
+    text = bibtex_of_paper(replace(paper, authors=(), cited="A. Author, draft", link=""))
+    assert text == f"% Cite also the paper: {paper.title}, A. Author, draft"
+
+
+def test_a_finding_has_an_entry_with_its_claims():
+    paper, finding = LEDGER.finding("truncation-cost")
+    assert LEDGER.finding("fedlrt/truncation-cost") == (paper, finding)
+    text = bibtex_of_finding(finding, paper, Code("1.2.3", "0123abcd", "2026-02-03"))
+    assert text.startswith("@software{rankproof-fedlrt-truncation-cost,\n")
+    assert fields(text)["note"] == "Finding on fedlrt/thm-2, fedlrt/eq-36; commit 0123abcd"
+    assert fields(text)["title"].startswith(
+        "{rankproof}: fedlrt/truncation-cost, FeDLRT, Truncation can raise the loss"
+    )
+
+
+def test_a_finding_of_several_papers_needs_the_name_of_one():
+    ledger = Ledger.of(PAPERS)
+    names = [finding.id for paper in PAPERS for finding in paper.findings]
+    double = next(name for name in names if names.count(name) > 1)
+    with pytest.raises(LedgerError, match=f"several papers have a finding '{double}'; name fed"):
+        ledger.finding(double)
+    assert ledger.finding("no-such-finding") is None
