@@ -70,8 +70,8 @@ def measure_splits(context: Context) -> list[Split]:
     ),
     kind="assumption",
     importance="result",
-    because=r"If the norms of the gradient and of its block of S differ by a fraction $\delta$, the part outside it "
-    r"can be a fraction of about $\sqrt{2\delta}$.",
+    because=r"If the norms of the gradient and of its S block differ by a fraction $\delta$, the part outside can be a "
+    r"fraction of about $\sqrt{2\delta}$.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
@@ -234,8 +234,8 @@ def measure_met(context: Context, draw: int = 0) -> Met:
     ),
     vary=("delta",),
     best={"delta": Best(0.045, "searched: what is needed on the draw that is judged")},
-    because=r"Near the solution the bases rotate, and a quadratic requires $\delta \ge 0.41$. When a run finds the "
-    "rank, 0.045 suffices (24 draws: 0.03 to 1.03).",
+    because=r"Near the solution the bases rotate, so $\delta \ge 0.41$ on a quadratic. When a run finds the rank, "
+    "0.045 suffices (24 draws: 0.03 to 1.03).",
     uses=("fedlrt/assumption-1",),
     expect=("corrected", "search"),
     intended=Intended(
