@@ -115,8 +115,8 @@ FINDINGS = (
     ),
     Finding(
         "best-parameter-ratio",
-        "FedLoRU is as close to FedAvg as stated only at its best share of trained parameters; at the smallest share "
-        "it loses up to 11.8 points",
+        "At its best share of trained parameters FedLoRU is as close to FedAvg as stated, but at the smallest share it "
+        "loses up to 11.8 points",
         "weakens a result",
         ("fedloru-v2/txt-5pct", "fedloru-v2/txt-beats-avg"),
         "On CIFAR-10, non-IID, at the smallest ratio (21 % of the parameters), the accuracies are 67.88 for FedLoRU "
