@@ -74,7 +74,7 @@ def declare(commands: Any) -> None:
         "--seeds",
         type=at_least(1),
         metavar="N",
-        help="check with N seeds, and twice with the first one; report verdicts that differ as defects",
+        help="check with N seeds, and twice with the first one; report differing verdicts as defects",
     )
     check.add_argument(
         "--traceback", action="store_true", help="print where a check raised an error (for authors of claims)"

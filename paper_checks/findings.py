@@ -24,9 +24,9 @@ from paper_checks.pages.card import (
     count_verdicts,
     describe_grade,
     describe_kinds,
-    describe_meaning,
     describe_verdict,
     end_sentence,
+    say_meaning,
     sentence_case,
     shorten,
 )
@@ -121,8 +121,8 @@ def _list_stubs(stubs: Sequence[Claim]) -> Iterator[str]:
         return
     yield from ("", "## Not checked yet", "", f"<details><summary>{len(stubs)} without a check</summary>", "")
     for claim in stubs:
-        meant = describe_meaning(claim)
-        said = f" The author means it {meant.rstrip('.')}." if meant else ""
+        meant = say_meaning(claim)
+        said = f" {meant}" if meant else ""
         yield f"- {claim.id}: {mathematics(claim.where)}.{mathematics(said)}"
     yield from ("", "</details>")
 
@@ -345,9 +345,9 @@ def _entry(
     yield f"{kind}{where}{also}. **{verdict}**{grade}{because}."
     yield ""
     yield f"> {mathematics(claim.says)}"
-    if meant := describe_meaning(claim):
+    if meant := say_meaning(claim):
         yield ""
-        yield f"The author means it {mathematics(meant.rstrip('.'))}."
+        yield mathematics(meant)
     if claim.because and claim.is_plain:
         yield ""
         yield f"In another reading it fails: {mathematics(claim.because)}"
@@ -369,7 +369,7 @@ def _entry(
         yield f"What passes the same check: {mathematics(claim.control.says)}"
     elif claim.expect == "not checkable here":
         yield ""
-        yield f"Reason: {mathematics(claim.expect_reason)}"
+        yield f"Reason: {mathematics(end_sentence(claim.expect_reason))}"
     for file, answer in replayed:
         if file.kind == "certificate":
             yield ""

@@ -63,7 +63,8 @@ def add_arguments(parser: Parser) -> None:
     add(
         "--dry-run",
         action="store_true",
-        help="read the data, print the run as a TOML file for --config with its size and bytes, and train nothing",
+        help="read the data, print the run as a TOML file for --config, with the size of the model and the bytes sent, "
+        "and train nothing",
     )
     add(
         "--tracker",

@@ -143,7 +143,7 @@ class Conduct:
             worker writes them. It increases as `save_every` does.
         keep_every: Keep a checkpoint every N rounds, for `rankproof spectrum --checkpoints`; default: keep only
             the last two.
-        spectrum: Measure the Hessian at the server's weights every N rounds, on the samples of all clients, into
+        spectrum: Measure the Hessian at the server's weights every N rounds, on the samples of all clients, and write
             `spectrum.csv`; default: never.
         spectrum_quantities: Quantities to measure, separated by commas, as for `rankproof spectrum --quantities`;
             default: sharpness.

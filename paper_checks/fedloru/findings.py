@@ -92,20 +92,20 @@ FINDINGS = (
     ),
     Finding(
         "analysed-algorithm",
-        "The proof of the rate needs weights that sum to 1 and have mean $p^{(k)}$, and restarted factors; Algorithm "
-        "1 has neither",
+        "The proof of the rate needs weights that sum to 1 and have mean $p^{(k)}$, and factors that are "
+        "reinitialised; Algorithm 1 has neither",
         "weakens a result",
         ("fedloru-v2/eq-agg", "fedloru-v2/thm-4.2-rate"),
         "Let two clients have weight 1/2 each, and let one of them be drawn. With the factors A = B = 1, the printed "
         "sums turn AB = 1 into 1/4.",
         "Choose weights of the drawn clients that sum to 1 and have the mean $p^{(k)}$: let all clients train, or draw "
         "them with probabilities $p^{(k)}$ and take the plain average, or, if all $p^{(k)}$ are equal, divide by their "
-        "sum. Restart the factors at AB = 0 after each accumulation.",
+        "sum. Reinitialise the factors with AB = 0 after each accumulation.",
     ),
     Finding(
         "algorithm-1-reset",
-        "Algorithms 1 to 3 keep the factors A and B where the analysis restarts them, so the update just merged into "
-        "W is counted twice",
+        "Algorithms 1 to 3 keep the factors A and B where the analysis reinitialises them, so the update just merged "
+        "into W is counted twice",
         "weakens a result",
         ("fedloru-v2/alg-1", "fedloru-iclr/alg-1", "fedloru-v1/alg-1", "fedloru-v2/alg-2", "fedloru-v2/alg-3"),
         r"In a run with a single weight, the update $\alpha AB$ with $\alpha = 2$ and an accumulation in round 2, the "
@@ -115,8 +115,8 @@ FINDINGS = (
     ),
     Finding(
         "best-parameter-ratio",
-        "The comparison with FedAvg holds at FedLoRU's best share of trained parameters, but at the smallest share "
-        "FedLoRU loses up to 11.8 points",
+        "At its best share of trained parameters FedLoRU is as close to FedAvg as stated, but at the smallest share it "
+        "loses up to 11.8 points",
         "weakens a result",
         ("fedloru-v2/txt-5pct", "fedloru-v2/txt-beats-avg"),
         "On CIFAR-10, non-IID, at the smallest ratio (21 % of the parameters), the accuracies are 67.88 for FedLoRU "
@@ -148,8 +148,8 @@ FINDINGS = (
     ),
     Finding(
         "noise-scale",
-        "The noise of a Hessian averaged over M samples falls like $M^{-1/2}$, not like $1/M$, so it stays large for "
-        "longer",
+        "The noise of a Hessian averaged over M samples falls like $M^{-1/2}$, not like $1/M$, so it decreases more "
+        "slowly",
         "weakens a result",
         ("fedloru-v2/claim-scale",),
         "For linear regression with M = 4, the squared noise is 0.251 times the squared noise of one sample. The "

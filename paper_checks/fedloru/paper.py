@@ -198,8 +198,9 @@ PAPER = Paper(
     called="FedLoRU",
     main="Clients train low-rank updates of the weights, which the server accumulates. The paper claims that a client "
     "with fewer samples has a Hessian of larger stable rank, and that the method converges at the rate of FedAvg. Both "
-    "claims hold with corrections: the bound on the gap is four times too large, and the rate needs restarted factors "
-    "and weights that sum to 1. But gradients of lower rank need not be better aligned.",
+    "claims hold with corrections: the bound on the gap is four times too large, and the rate needs weights that sum "
+    "to 1 and factors that are reinitialised. But lower-rank gradients of two clients need not be better aligned with "
+    "each other.",
     facts=(
         Headline(
             "With fewer samples the Hessian has a larger stable rank, as Theorem 3.2 says, and the gap grows in "

@@ -59,7 +59,7 @@ def measure_fedlin(context: Context) -> list[Descents]:
     ),
     kind="algorithm",
     because=r"$V_c$, here $G_W - G_{W,c}$, is outside the bracket, lacks $\lambda$ and is added, not subtracted, so "
-    "stationary points can move.",
+    "stationary points need not be fixed.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",

@@ -58,10 +58,11 @@ def measure_splits(context: Context) -> list[Split]:
         {"form": "root"},
     ),
     correction=Form(
-        r"""For $0 < \delta \le 1$ and $G = \mathcal{L}$ at the start (14) gives $\|\nabla_{\hat S}\mathcal{L}\| <
+        r"""For $0 < \delta \le 1$ and $G = \mathcal{L}$ at the start, (14) gives $\|\nabla_{\hat S}\mathcal{L}\| <
         \sqrt{\delta(2-\delta)}\,\|\nabla_{\tilde S}\mathcal{L}\|$, and no smaller bound. For $G = \mathcal{L}_c$ it
-        bounds $\|\nabla_{\hat S}\mathcal{L}_c\|^2$ by about $2\delta\|\nabla_S\mathcal{L}_c\|\,\|\nabla_{\tilde
-        S}\mathcal{L}\|$ only, which does not bound it by $\|\nabla_{\tilde S}\mathcal{L}\|$. What Appendix G uses is
+        bounds $\|\nabla_{\hat S}\mathcal{L}_c\|^2$ only by about $2\delta\|\nabla_S\mathcal{L}_c\|\,\|\nabla_{\tilde
+        S}\mathcal{L}\|$, and this does not bound $\|\nabla_{\hat S}\mathcal{L}_c\|$ by a multiple of
+        $\|\nabla_{\tilde S}\mathcal{L}\|$. What Appendix G uses is
         $\|\nabla_{\hat S}G\| \le \delta\|\nabla_{\tilde S}\mathcal{L}\|$. Where $\nabla_{\tilde S}\mathcal{L} = 0$,
         (14) cannot be met, because it is strict.""",
         {"form": "best"},
@@ -69,8 +70,8 @@ def measure_splits(context: Context) -> list[Split]:
     ),
     kind="assumption",
     importance="result",
-    because=r"If the norms of the gradient and of its block differ by a fraction $\delta$, the rest can be a fraction "
-    r"of about $\sqrt{2\delta}$.",
+    because=r"If the norms of the gradient and of its S block differ by a fraction $\delta$, the part outside can be a "
+    r"fraction of about $\sqrt{2\delta}$.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
@@ -179,7 +180,7 @@ LATER = 200
 
 
 def delta_on_bowl(rounds: int) -> float:
-    """Return the least delta on the quadratic of the witness, where the wide bases span the plane of its first axes."""
+    """Return the least delta on the witness's quadratic, where the augmented bases span the plane of its first axes."""
     W, target = np.diag([1.0, 0.0]), np.array([[1.0, 0.5], [0.5, 0.25]])
     for _ in range(rounds):
         U, sigma, Vt = np.linalg.svd(W - (W - target) / 12.0)
@@ -225,7 +226,7 @@ def measure_met(context: Context, draw: int = 0) -> Met:
     correction=Form(
         r"""When the rank has just been found, $\delta$ can be small: for the clients' losses (14) needs 0.045 on the
         draw judged, and 0.03 to 1.03 on 24 draws, with at most 0.1 on 10 of them. Near the solution $\delta$ need not
-        be small, because the bases still turn. For a quadratic, (14) needs 0.41 after 60 rounds and never less than
+        be small, because the bases still rotate. For a quadratic, (14) needs 0.41 after 60 rounds and never less than
         0.4067, the limit. In the homogeneous test, at a distance of 0.01, it needs 0.68 to 1.24 for the clients' losses
         on 24 draws.""",
         {"when": "found"},
@@ -233,8 +234,8 @@ def measure_met(context: Context, draw: int = 0) -> Met:
     ),
     vary=("delta",),
     best={"delta": Best(0.045, "searched: what is needed on the draw that is judged")},
-    because=r"Near the solution the bases turn: a quadratic needs $\delta \ge 0.41$. When a run finds the rank, it "
-    "needs 0.045 (24 draws: 0.03 to 1.03).",
+    because=r"Near the solution the bases rotate, so $\delta \ge 0.41$ on a quadratic. When a run finds the rank, "
+    "0.045 suffices (24 draws: 0.03 to 1.03).",
     uses=("fedlrt/assumption-1",),
     expect=("corrected", "search"),
     intended=Intended(

@@ -346,7 +346,7 @@ def as_described(statement: str) -> tuple[Reading, ...]:
         Reading(
             "as it is described",
             "With all points at every client, full gradients, targets of rank 1 from normal factors, polynomials "
-            r"orthonormal for the uniform law, a normal start of unit size cut to rank 5 and $\tau = 0.01$: "
+            r"orthonormal for the uniform law, a normal start of unit size truncated to rank 5, and $\tau = 0.01$: "
             + statement,
             why=r"Section 4.1 gives neither the law of the targets nor a normalisation, start or $\tau$ for the "
             r"heterogeneous test; $\tau$ is 0.1 in its homogeneous test and 0.01 in Table 2, Appendix B.3. Local steps "
@@ -381,12 +381,12 @@ WITNESS = {"n": 10, "clients": 4, "points": SAMPLES, "steps": HETEROGENEOUS.step
     correction=Form(
         "If the points are divided among the clients, FedAvg stalls and FedLin does not: on 24 draws of the points, "
         "divided at random or by region, and in each normalisation, FedAvg's limit is 0.0015 to 0.062 from the "
-        "minimiser, and FedLin's limit is at most 1e-11 from it. With all points at every client and full gradients "
-        "FedAvg is FedLin, and FeDLRT without correction is the same as with correction, round by round, in every "
-        "basis and for every start, target and truncation; steps on minibatches are not covered. With polynomials "
-        r"orthonormal for the uniform law, $\tau = 0.01$ and a normal start of unit size cut to rank 5 all methods "
-        "come within 1e-5 of the minimiser. FeDLRT needs at most 1.1 times as many rounds as FedLin on the points "
-        "drawn, and 0.41 to 1.006 times as many on 120 sets. "
+        "minimiser, and FedLin's limit is at most 1e-11 from it. With all points at every client and full gradients, "
+        "FedAvg coincides with FedLin, and FeDLRT without correction coincides with FeDLRT with correction, round by "
+        "round, in every basis and for every start, target and truncation; steps on minibatches are not covered. With "
+        r"polynomials orthonormal for the uniform law, $\tau = 0.01$ and a normal start of unit size truncated to rank "
+        "5, all methods come within 1e-5 of the minimiser. FeDLRT needs at most 1.1 times as many rounds as FedLin on "
+        "the points drawn, and 0.41 to 1.006 times as many on 120 sets. "
         + COARSE
         + " A round of FeDLRT sends 352 numbers at rank 4 and 475 at rank 5 with the simplified correction, and 448 "
         "and 625 with the full one. A round of FedLin sends 400. Until it comes within 1e-5, FeDLRT can therefore send "
@@ -408,13 +408,13 @@ WITNESS = {"n": 10, "clients": 4, "points": SAMPLES, "steps": HETEROGENEOUS.step
     },
     uses=("fedlrt/exp-heterogeneous",),
     importance="result",
-    because="With full gradients on all points, all clients have the same curvature, so FedAvg is FedLin and the "
+    because="With full gradients on all points, all clients have the same curvature, so FedAvg equals FedLin and the "
     "correction changes nothing.",
     expect=("corrected", "search"),
     intended=Intended(
         "as it is described",
         "Section 4.1: “the 10,000 training data points are available to all clients”; the caption "
-        "has such methods “plateau quickly”.",
+        "says that methods without correction “plateau quickly”.",
     ),
     print="inconsistent",
 )
@@ -427,7 +427,7 @@ def fig_1(
     stalled: float = 1e-3,
     times: float = 1.1,
 ) -> Evidence:
-    """Limits and first rounds; FeDLRT's rounds with and without correction agree as long as both are followed."""
+    """Limits, first rounds, and whether FeDLRT with and without correction agree in all rounds that we compare."""
     promises, case = list[Relation](), {**WITNESS, "rounds": 900}
     ours, theirs = compared.rounds
     same, ranks = compared.same, compared.long.ranks[: int(min(ours, 900))]
@@ -581,16 +581,16 @@ DEALT = {"all": "all points at every client", "random": "dealt at random", "regi
         """Where the points are divided among the clients, at random or by region, FedAvg stalls in each of the three
         normalisations, on 24 draws of the points 0.0015 to 0.062 from the minimiser; that may be the set-up that was
         run.
-        With all points at every client and full gradients FedAvg's round is FedLin's, and all variants of FeDLRT have
-        the same rounds, for every basis, target, start and truncation: no correction decides whether one of them
-        stalls. FedAvg then converges wherever FedLin does, on the points drawn to the minimiser. Steps on minibatches,
-        which “local epochs” may mean, are not covered.""",
+        With all points at every client and full gradients a FedAvg round equals a FedLin round, and all variants of
+        FeDLRT have the same rounds, for every basis, target, start and truncation: no correction decides whether one of
+        them stalls. FedAvg then converges wherever FedLin does, on the points drawn to the minimiser. Steps on
+        minibatches, which “local epochs” may mean, are not covered.""",
         {"stands": False, "bases": BASES, "divided": DIVIDED},
         ({"stands": True}, {"splits": ("random",)}, {"divided": ("all",)}, {"apart": -1.0}),
     ),
     uses=("fedlrt/exp-heterogeneous",),
-    because="With full gradients on all points at every client, FedAvg's round is FedLin's, so neither stalls for lack "
-    "of a correction.",
+    because="With full gradients on all points at every client, a FedAvg round equals a FedLin round, so neither "
+    "stalls for lack of a correction.",
     vary=(),
     expect=("corrected", "statistical"),
     intended=Intended(

@@ -7,8 +7,8 @@ from paper_checks.paper import Finding
 FINDINGS = (
     Finding(
         "truncation-cost",
-        r"Truncation can raise the loss by more than Theorem 2's $L\vartheta$ (L: smoothness constant, $\vartheta$: "
-        "truncation threshold)",
+        r"Truncation can raise the loss by more than the term $L\vartheta$ of Theorem 2 (L: smoothness constant, "
+        r"$\vartheta$: truncation threshold)",
         "changes a main result",
         ("fedlrt/thm-2", "fedlrt/eq-36"),
         r"With $L = 1$ and the truncation threshold $\vartheta = 9/4$, truncation raises the loss by 63.86, but the "
@@ -18,14 +18,14 @@ FINDINGS = (
     ),
     Finding(
         "projected-gradient-only",
-        "Theorem 3 controls the gradient only within the low-rank bases, so FeDLRT can stop away from any "
-        "stationary point",
+        "Theorem 3 controls the gradient only within the low-rank bases, so FeDLRT can stop well away from "
+        "every stationary point",
         "changes a main result",
         ("fedlrt/claim-thm3-text",),
         r"With the truncation threshold $\vartheta = 1/40$ and a solution of rank two, a run converges to a "
         "point where the gradient has norm 1/2, at a distance of 1/2 from the only stationary point.",
-        "Check the gradient with respect to the full matrix at the end of a run, because small gradients of the "
-        "coefficients do not prove stationarity.",
+        "Check the gradient with respect to the full matrix at the end of a run, because a small gradient with "
+        "respect to the coefficients does not prove stationarity.",
     ),
     Finding(
         "assumption-too-weak",
@@ -167,9 +167,10 @@ FINDINGS = (
         "from rank r is not enough",
         "changes nothing",
         ("fedlrt/claim-close-to-full",),
-        r"With the loss $(W_{33} - 1)^2/2 + \eta(W_{12} + W_{21})$ from $e_1e_1^\top$ and $\eta = 10^{-4}$, gradients "
-        r"are within $1.5 \cdot 10^{-4}$ of rank one and truncation removes almost nothing. Nevertheless, after 300 "
-        r"steps of 1/100 FeDLRT is 0.95 away from full-rank training, and just as far for smaller $\eta$ and steps.",
+        r"With the loss $(W_{33} - 1)^2/2 + \eta(W_{12} + W_{21})$, $\eta = 10^{-4}$ and the start $e_1e_1^\top$, "
+        r"gradients are within $1.5 \cdot 10^{-4}$ of rank one and truncation removes almost nothing. Nevertheless, "
+        r"after 300 steps of 1/100 FeDLRT is 0.95 away from full-rank training, and just as far for smaller $\eta$ and "
+        "steps.",
         r"Read $\epsilon$ as a bound on $(I - UU^\top)G(I - VV^\top)$, the component of the gradient G normal to the "
         "tangent space at the low-rank weights. Then FeDLRT stays close to the full-rank method FedLin.",
     ),
@@ -191,12 +192,12 @@ FINDINGS = (
     ),
     Finding(
         "correction-outside-step",
-        "Algorithm 4 and (40) print the variance correction of a local step outside the learning rate and with the "
-        "wrong sign",
+        "In Algorithm 4 and (40) the variance correction of a local step is not multiplied by the learning rate and "
+        "has the wrong sign",
         "changes nothing",
         ("fedlrt/alg-4", "fedlrt/eq-40"),
-        "From a stationary point of two parabolas, Algorithm 4 as printed moves by 0.0703 in a round with two local "
-        "steps.",
+        "Let the losses of two clients be parabolas. From the stationary point of their mean, Algorithm 4 as printed "
+        "moves by 0.0703 in a round with two local steps.",
         r"Implement $W \leftarrow W - \lambda(\nabla\mathcal{L}_c(W) + V_c)$, with the learning rate $\lambda$ and "
         "client c's correction $V_c$, as Algorithm 2 does.",
     ),
@@ -250,8 +251,8 @@ FINDINGS = (
             "fedlrt/thm-7-first-term-lines",
             "fedlrt/thm-11-hat-lines",
         ),
-        "For n = 4 rows and rank r = 1, (25), the second bound of Lemma 3, multiplies a basis U of 1 column by a "
-        "matrix F of 4 rows. This product does not exist.",
+        "For n = 4 rows and rank r = 1, (25), the second bound of Lemma 3, multiplies a basis U with 1 column by a "
+        "matrix F with 4 rows. This product does not exist.",
         "Correct them as you read. The lines around each one show the intended form.",
     ),
     Finding(

@@ -72,7 +72,7 @@ def run_beside(
     completion: Completion = "orthogonal",
     by_hand: Mapping[str, Any] | None = None,
 ) -> Beside:
-    """Run both algorithms for some rounds; what is cut is found from what clients would follow in the wide bases."""
+    """Run both algorithms for some rounds; what is cut is found from what clients follow in the augmented bases."""
     L, settings = case.smoothness, Descent(steps, rate)
     algorithm = FeDLRT(settings, case.rank, Truncation(tau), "full", completion)
     low, full = Watched(case.clients), Watched(case.clients)
@@ -159,14 +159,14 @@ def measure_beside(context: Context) -> list[Beside]:
         LITERAL,
         Reading(
             "normal to the manifold",
-            r"""Let clients be L-smooth. At the start of every round let the mean gradient G be at most B, and its part
-            normal to $\mathcal M_r$, $(I - UU^\top)G(I - VV^\top)$, at most $\epsilon$; let every round cut at most
-            $\vartheta$. From a common start, the weights of Algorithm 1 with full correction after T rounds are within
-            $\frac{(3a - 2)^T - 1}{3(a - 1)}\left(\frac{a - 1}L(\epsilon - B) + \lambda s_*(1 + \lambda L)^{s_* - 1}B +
-            \vartheta\right)$ of the weights of FedLin, the full-rank method, with $a = (1 + \lambda L)^{s_*}$. For
-            rounds of length $h = \lambda s_*$ with $hL \le 1$ over a fixed time Th this is $d_1\epsilon + d_2h +
-            d_3\vartheta/h$, as in Theorem 5. Each term by itself is attained: the terms in $\epsilon$ and $\vartheta$
-            by one round with one step, the term in B by one round with two steps.""",
+            r"""Let the clients' losses be L-smooth. At the start of every round let the mean gradient G be at most B,
+            and its part normal to $\mathcal M_r$, $(I - UU^\top)G(I - VV^\top)$, at most $\epsilon$; let every
+            truncation remove at most $\vartheta$. From a common start, the weights of Algorithm 1 with full correction
+            after T rounds are within $\frac{(3a - 2)^T - 1}{3(a - 1)}\left(\frac{a - 1}L(\epsilon - B) + \lambda s_*(1
+            + \lambda L)^{s_* - 1}B + \vartheta\right)$ of the weights of FedLin, the full-rank method, with $a = (1 +
+            \lambda L)^{s_*}$. For rounds of length $h = \lambda s_*$ with $hL \le 1$ over a fixed time Th this is
+            $d_1\epsilon + d_2h + d_3\vartheta/h$, as in Theorem 5. Each term by itself is attained: the terms in
+            $\epsilon$ and $\vartheta$ by one round with one step, the term in B by one round with two steps.""",
             {"meaning": "normal"},
             r"Theorem 5 is cited from work on the projected flow (5), which lacks only the gradient's part normal to "
             r"$\mathcal M_r$: there a right-hand side is $\epsilon$ close to $\mathcal M_r$ if that part is at most "
@@ -177,7 +177,7 @@ def measure_beside(context: Context) -> list[Beside]:
     uses=("fedlrt/thm-5",),
     importance="result",
     because=r"“Close to $\mathcal M_r$” must mean a small normal component: near rank r, gradients can still lie "
-    "outside the wide bases.",
+    "outside the augmented bases.",
     vary=(),
     expect=("holds", "proof"),
     intended=Intended(

@@ -1,4 +1,4 @@
-"""Lemma 1 and Appendix E: wide bases and coefficients in them (eqs. (6), (22) and (23))."""
+"""Lemma 1 and Appendix E: augmented bases and coefficients in them (eqs. (6), (22) and (23))."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from paper_checks.methods.relations import Relation, Relations, orthonormal, rel
 
 @dataclass(frozen=True)
 class Wide:
-    """A low-rank point, gradients of clients there, and the wide bases of the toolkit.
+    """A low-rank point, gradients of clients there, and the augmented bases of the toolkit.
 
     Attributes:
         kind: Kind of the gradients, in words.
@@ -129,7 +129,7 @@ def regular(points: Sequence[Wide], beyond: bool = False, singular: bool = False
 def eq_6(
     points: list[Wide], beyond: bool = False, mean: bool = True, assembled: bool = True, length: float = 1.0
 ) -> Relations:
-    """The toolkit's wide bases, for 2r <= n; ``mean`` False asks for the first client's gradient instead."""
+    """The toolkit's augmented bases, for 2r <= n; ``mean`` False asks for the first client's gradient instead."""
     for one in regular(points, beyond):
         U, S, V = one.parts
         own = (one.G_U, one.G_V) if mean else (one.slopes[0] @ V @ S.mT, one.slopes[0].mT @ U @ S)
@@ -161,8 +161,8 @@ def eq_6(
             "(5) as the gradient flow",
             r"With $G = \nabla_W\mathcal{L}$ and $\dot V = -(I - P_V)G^\top US^{-\top}$ in the third line of (5), "
             r"$\dot U$ and $\dot V$ lie in the spans of $[U|G_U]$ and of $[V|G_V]$, the gradient projected onto the "
-            "tangent space lies in the wide bases, and these span what the basis update of the splitting spans, if "
-            "that is one explicit Euler step (fedlrt/lemma-2).",
+            "tangent space lies in the augmented bases, and these span what the basis update of the splitting spans, "
+            "if that is one explicit Euler step (fedlrt/lemma-2).",
             why="(5) is introduced as the projected gradient flow; its third line, as printed, lacks the transpose "
             "(fedlrt/eq-5).",
         ),
@@ -179,7 +179,7 @@ def eq_6(
 def claim_gu_gv(
     points: list[Wide], singular: bool = False, shared: bool = True, beyond_tangent: float = 0.0
 ) -> Relations:
-    """Directions of (5), its third line transposed, at the mean gradient, out of the wide bases.
+    """Directions of (5), its third line transposed, at the mean gradient, out of the augmented bases.
 
     ``beyond_tangent`` asks for a share of the gradient outside the tangent space too, ``shared`` False for a single
     client. Directions are GV and G'U, without the inverse of S, which does not change spans.
@@ -276,9 +276,9 @@ FLIPPED = {"u": ["3/5", "4/5"], "g": ["1", "0"]}
 def eq_22(
     points: list[Wide], kept: bool = False, columns: int = 0, corner: float = 1.0, beyond: bool = False
 ) -> Relations:
-    """Products of the wide bases with the original ones, also where gradients have too little rank.
+    """Products of the augmented bases with the original ones, also where gradients have too little rank.
 
-    The wide bases are the orthogonal factors of a library, or with U and V ``kept`` in front.
+    The augmented bases are the orthogonal factors of a library, or with U and V ``kept`` in front.
     """
     for point in regular(points, beyond):
         U, _, V = point.parts

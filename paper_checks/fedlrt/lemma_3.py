@@ -1,4 +1,4 @@
-"""Lemma 3 (Appendix F) and the update in wide bases (eq. (26))."""
+"""Lemma 3 (Appendix F) and the update in augmented bases (eq. (26))."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Sides:
         moved: Ut' F_c Vt where a client ends, and the gradient of its loss there.
         start: The same at the start.
         whole: With F and the global loss at the start, and with F_c of this client in its place.
-        V: The wide basis, ``(n, 2r)``.
+        V: The augmented basis, ``(n, 2r)``.
         by_hand: The case in plain numbers, if it is small.
     """
 
@@ -71,7 +71,7 @@ class Sides:
 
 
 def measure_sides(context: Context) -> list[Sides]:
-    """Run losses |W - A|^2 / 2 by hand at W = S e1 e1^T, both wide bases the axes of the plane; then random ones."""
+    """Run losses |W - A|^2 / 2 by hand at W = S e1 e1^T, both augmented bases the plane's axes; then random ones."""
     targets, kept = ([[2, 1], [1, 0]], [[4, 1], [1, 0]]), 1
     found, wide = [], torch.eye(2, dtype=torch.float64)
     forces = [torch.tensor(target, dtype=torch.float64) - kept * torch.outer(wide[0], wide[0]) for target in targets]

@@ -27,7 +27,7 @@ PAPER = Paper(
             ("fedlrt/thm-8", "fedlrt/thm-2"),
         ),
         Headline(
-            "Theorem 3 controls only the gradient within the low-rank bases, so a run can stop away from any "
+            "Theorem 3 controls only the gradient within the low-rank bases, so a run can stop well away from every "
             "stationary point.",
             ("fedlrt/claim-thm3-text", "fedlrt/thm-3"),
         ),

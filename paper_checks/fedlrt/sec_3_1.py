@@ -74,7 +74,7 @@ def eq_7(
     expect=("holds", "proof"),
 )
 def eq_8(found: Corrected, sign: float = 1.0, share: float = 1.0, more: int = 1) -> Relations:
-    """The clients' uploads against the recursion, with full-rank gradients in the wide bases."""
+    """The clients' uploads against the recursion, with full-rank gradients in the augmented bases."""
     for one in found.rounds:
         slopes = [projected_gradient(one, client, one.start) for client in one.case.clients]
         mean = share * torch.stack(slopes).mean(dim=0)

@@ -86,7 +86,7 @@ def claim_svd_size(
 def claim_no_full_matrix(
     layers: Mapping[str, list[Counted]], variants: tuple[str, ...] = tuple(LOW_RANK), columns: float = 2.0
 ) -> Relations:
-    """The largest matrix that any operation at server or client gives: a wide basis."""
+    """The largest matrix that any operation at server or client gives: an augmented basis."""
     for variant in variants:
         for one in layers[variant]:
             bound = columns * one.sizes.r * max(one.sizes.m, one.sizes.n)

@@ -266,8 +266,8 @@ def follow_errors(context: Context) -> Errors:
     hypotheses=(Dropped(f"last singular value of the target above {WEAKEST} of its norm", {"basis": "weak target"}),),
     vary=("early",),
     best={"early": Best(0.18, f"searched: the latest on 16 draws, one start, in the readings that pass ({COMMAND})")},
-    because="The paper gives no normalisation or start. If polynomials are 1 at x = 1, starts of size 0.01 fall "
-    "below rank 4 on most draws.",
+    because="The paper gives no normalisation or start. If polynomials are 1 at x = 1, the rank falls below 4 "
+    "from starts of size 0.01 on most draws.",
     uses=("fedlrt/exp-homogeneous",),
     expect=("holds", "search"),
     intended=Intended(
@@ -344,8 +344,8 @@ OTHER_STARTS = (
         )[1:],
     ),
     uses=("fedlrt/exp-homogeneous",),
-    because="The paper gives no normalisation or start. If polynomials are 1 at x = 1, a start of size 0.01 can "
-    "fall below rank 4 permanently.",
+    because="The paper gives no normalisation or start. If polynomials are 1 at x = 1, the rank can fall below 4 "
+    "permanently from a start of size 0.01.",
     expect=("holds", "search"),
     intended=Intended(
         "orthonormal for the uniform law with a start of size 0.01",
@@ -497,8 +497,8 @@ LEVELS = (1e-2, 1e-3, 1e-4, 1e-5)
     },
     importance="result",
     uses=("fedlrt/claim-hom-error",),
-    because="Normalisation, targets and start are not given. The draw that we judge reaches a factor of 10; on 16 "
-    "draws the largest is 8.4 to 298.",
+    because="Normalisation, targets and start are not given. The draw that we judge reaches a factor of 10; the "
+    "maxima of 16 draws are 8.4 to 298.",
     expect=("holds", "search"),
     intended=Intended(
         "orthonormal for the uniform law with a start of size 0.01",

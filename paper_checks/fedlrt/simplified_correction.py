@@ -170,9 +170,9 @@ def measure_sufficiency(context: Context) -> Sufficiency:
     importance="result",
     expect=("not checkable here", None),
     expect_reason="it is about the runs of Figure 5, which we did not rerun (fedlrt/fig-5). Smaller problems show both "
-    "outcomes. If the clients' gradients at the minimiser leave the block of S, FeDLRT with the simplified correction "
-    "can stall, for example at 0.0094 of the initial distance (2.2e-6 with the full correction). In the homogeneous "
-    "test of Section 4.1 it needs 0.4 % more rounds to come within 1e-2",
+    "outcomes. If the clients' gradients at the minimiser have parts outside the block of S, FeDLRT with the "
+    "simplified correction can stall, for example at 0.0094 of the initial distance (2.2e-6 with the full correction). "
+    "In the homogeneous test of Section 4.1 it needs 0.4 % more rounds to come within 1e-2",
     intended=Intended(
         "in the runs of Figure 5",
         "“Empirically, we observe that a simplified variance correction ... is sufficient, see "

@@ -90,8 +90,8 @@ def measure_runs(context: Context) -> list[Run]:
     correction=Form(
         r"""With Theorem 2's corrected cost of truncation, $\min_{t \le T}\|\nabla_{\tilde S}\mathcal{L}\|^2 \le
         K\cdot\frac1T\left(\mathcal{L}(W_r^1) - \mathcal{L}(W_r^{T+1}) + \sum_t(\vartheta_t\|\nabla\mathcal{L}(\tilde
-        W_r^{*,t})\| + \frac L2\vartheta_t^2)\right)$ with $\vartheta_t$ the norm of what round t cuts and $K = 2L/(1 -
-        (1-\lambda L)^{2s_*})$ for $0 < s_*\lambda L \le 1/2$. This K is the least for T = 1, and it is at most
+        W_r^{*,t})\| + \frac L2\vartheta_t^2)\right)$ with $\vartheta_t$ the norm of what round t truncates and $K =
+        2L/(1 - (1-\lambda L)^{2s_*})$ for $0 < s_*\lambda L \le 1/2$. This K is the least for T = 1, and it is at most
         $1/(s_*\lambda(1 - s_*\lambda L))$. K is at most $25.02L$ at $s_*\lambda L = 1/24$ and $13.03L$ at 1/12; 48 is
         enough for $s_*\lambda L$ from 0.0213 to 1/2, and no constant works for all small rates. (This is proved up to
         1/2; at $s_*\lambda L = 1$ and 2 the certificates of fedlrt/thm-8 have the same worst case to $10^{-4}$, for
@@ -103,7 +103,7 @@ def measure_runs(context: Context) -> list[Run]:
     also=("fedlrt/thm-10",),
     uses=("fedlrt/thm-2",),
     importance="result",
-    because="At small rates the loss falls too little for a single constant, even without truncation. Truncation can "
+    because="At small rates the loss falls too little for any fixed constant, even without truncation. Truncation can "
     r"cost more than $L\vartheta$.",
     expect=("corrected", "proof"),
     intended=Intended(
@@ -208,7 +208,7 @@ class Limit:
     """Where a run ends; L = 1.
 
     Attributes:
-        projected: norm of the gradient in the wide coefficients there.
+        projected: norm of the gradient in the augmented coefficients there.
         whole: norm of the gradient there.
         scale: of the gradient at the start.
         lost: norm of what is cut, in the first round and after the last.
@@ -297,14 +297,14 @@ def measure_limits(context: Context) -> list[Limit]:
         r"""With full correction, let $\vartheta_t$ be the norm of what round t removes. If the costs of truncation,
         $\vartheta_t\|\nabla\mathcal{L}(\tilde W_r^{*,t})\| + \frac L2\vartheta_t^2$, have a finite sum, the loss is
         bounded below and $0 < s_*\lambda L \le 1$, then $\sum_t\|\nabla_{\tilde S}\mathcal{L}(W_r^t)\|^2$ is finite:
-        the gradient projected to the wide bases vanishes, and with it the gradient along matrices of rank r. (If every
-        round removes a fixed amount, this says nothing; the corrected fedlrt/thm-3 then bounds the smallest projected
-        gradient.) The part $(I - P_U)\nabla\mathcal{L}(I - P_V)$ need not vanish. Take one client, one local step with
-        $0 < \lambda \le \frac1{12L}$, a threshold $\frac{\lambda L}4 < \vartheta < \frac12$, however small, for the
-        tail from $\sigma_{r_1+1}$ on, and the loss $\frac12\|W - bb^\top - \frac12e_4e_4^\top\|^2$ with $b = e_1 +
-        \frac12e_2$, whose solution has rank two. From $e_1e_1^\top$ every round is cut to rank one, and the rounds lead
-        to $bb^\top$. This point is $\frac12 > \vartheta$ away from the only stationary point and has a gradient of norm
-        1/2.""",
+        the gradient projected onto the augmented bases vanishes, and with it the gradient along matrices of rank r. (If
+        every round removes a fixed amount, this says nothing; the corrected fedlrt/thm-3 then bounds the smallest
+        projected gradient.) The part $(I - P_U)\nabla\mathcal{L}(I - P_V)$ need not vanish. Take one client, one local
+        step with $0 < \lambda \le \frac1{12L}$, a threshold $\frac{\lambda L}4 < \vartheta < \frac12$ (arbitrarily
+        small for small $\lambda$) for the tail from $\sigma_{r_1+1}$ on, and the loss $\frac12\|W - bb^\top -
+        \frac12e_4e_4^\top\|^2$ with $b = e_1 + \frac12e_2$, whose solution has rank two. From $e_1e_1^\top$ on, every
+        round truncates the weights to rank one, and they converge to $bb^\top$. This point is $\frac12 > \vartheta$
+        away from the only stationary point and has a gradient of norm 1/2.""",
         {"which": "projected"},
         mutants=({"which": "whole"}, {"corrected": False}),
     ),

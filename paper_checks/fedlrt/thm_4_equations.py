@@ -46,7 +46,7 @@ def _corner(one: Trace, block: Array) -> Array:
 
 
 def _own(one: Trace) -> list[tuple[Array, Array]]:
-    """Return correction and gradient in the wide coefficients at the start, of every client."""
+    """Return correction and gradient in the augmented coefficients at the start, of every client."""
     return [(added, one.wide(slopes[0])) for added, slopes in zip(one.corrections, one.local_slopes, strict=True)]
 
 
@@ -378,7 +378,7 @@ def measure_with_large_parts(context: Context) -> list[Trace]:
     vary=("constant", "half"),
     hypotheses=(Dropped(r"a bound on $\delta$, here $\delta \le 1$", {"most": 1e6}),),
     uses=("fedlrt/thm-8", "fedlrt/eq-45"),
-    because="The block's drift also depends on moves outside it, which (14) limits only by the client's own gradient. "
+    because="The block's drift also depends on drift outside it, which (14) limits only by the client's own gradient. "
     "One sign is misprinted.",
     expect=("corrected", "proof"),
     intended=Intended(

@@ -262,6 +262,13 @@ def describe_meaning(claim: Claim) -> str:
     return f"{meant}: {claim.intended.why}"
 
 
+def say_meaning(claim: Claim) -> str:
+    """Return `describe_meaning` as a sentence; empty if that is."""
+    meant = describe_meaning(claim)
+    said = meant.removeprefix("in the reading")
+    return end_sentence(f"The author means {'it ' + meant if said == meant else 'the reading' + said}") if meant else ""
+
+
 def describe_readings(result: Result) -> str:
     """Return in one sentence which readings hold and which do not; for a stored result, that some do."""
     if result.judged is None:

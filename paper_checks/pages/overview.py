@@ -32,9 +32,10 @@ def overview(papers: Sequence[Paper] = PAPERS) -> str:
     lines = [
         "# What rankproof found",
         "",
-        "This page sums up what we found in each paper. A **finding** is a root cause, and the link after it leads to "
-        "a statement that it explains. [Verdicts](verdicts.md) defines *corrected* and the other terms. The table "
-        "counts findings by what they change.",
+        "This page sums up what we found in each paper. A **finding** is a reason why one or more "
+        "statements do not simply hold as printed, and the link after it leads to such a statement. "
+        "[Verdicts](verdicts.md) defines *corrected* and the other terms. The table counts findings by what they "
+        "change.",
         "",
         f"| paper | statements and numbers | {' | '.join(_PLURAL.values())} |",
         f"|---|---|{'---|' * len(CHANGES)}",

@@ -16,7 +16,7 @@ def declare(commands: Any) -> None:
         commands,
         "flower",
         _flower,
-        "write a Flower app for silos that keep their data, or run the gate that protects its server",
+        "write a Flower app for silos that keep their data, or run the gate, a proxy that protects its server",
         "rankproof flower new hospitals --algorithm fedlrt-full --silos north,south",
     )
     flower.add_argument(

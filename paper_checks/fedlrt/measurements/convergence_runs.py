@@ -23,7 +23,7 @@ class Run:
         name: of the instance.
         steps: local steps.
         step: learning rate.
-        slopes: norm of the mean gradient in the wide coefficients, at the start of each round.
+        slopes: norm of the mean gradient in the augmented coefficients, at the start of each round.
         descent: loss at the start minus loss at the end.
         size: of the two losses, for the rounding.
         lost: what each round's truncation takes away.

@@ -89,11 +89,11 @@ class Trace:
         return gradient
 
     def model(self, coefficients: Array) -> Array:
-        """Return the model of wide coefficients."""
+        """Return the model of augmented coefficients."""
         return self.U @ coefficients @ self.V.T
 
     def wide(self, matrix: Array) -> Array:
-        """Convert a gradient in the model to one in the wide coefficients."""
+        """Convert a gradient in the model to one in the augmented coefficients."""
         return self.U.T @ matrix @ self.V
 
     def block(self, coefficients: Array) -> Array:
@@ -108,13 +108,13 @@ class Trace:
 
     @cached_property
     def start(self) -> Array:
-        """Return the wide coefficients at the start."""
+        """Return the augmented coefficients at the start."""
         first: Array = self.coefficients[0, 0]
         return first
 
     @cached_property
     def aggregate(self) -> Array:
-        """Return the wide coefficients before truncation."""
+        """Return the augmented coefficients before truncation."""
         mean: Array = self.coefficients[:, -1].mean(axis=0)
         return mean
 
@@ -140,7 +140,7 @@ class Trace:
 
     @cached_property
     def gradient(self) -> Array:
-        """Return the gradient of the global loss by the wide coefficients at the start."""
+        """Return the gradient of the global loss by the augmented coefficients at the start."""
         return self.wide(self.slope_at_start)
 
     @cached_property

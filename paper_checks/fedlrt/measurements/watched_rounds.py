@@ -35,7 +35,7 @@ class Round:
         U: Wide basis ``(m, 2r)``.
         V: Wide basis ``(n, 2r)``.
         coefficients: Coefficients that each client sends at the end, ``(2r, 2r)``.
-        slopes: Gradient of each client in the wide coefficients at the start.
+        slopes: Gradient of each client in the augmented coefficients at the start.
         corrections: Corrections that each client adds to its gradients: worked out from what was sent.
         trips: Number of trips.
     """
@@ -52,7 +52,7 @@ class Round:
 
     @property
     def start(self) -> Tensor:
-        """Return the wide coefficients at the start: S in the corner of zeros."""
+        """Return the augmented coefficients at the start: S in the corner of zeros."""
         S = self.before.S["W"]
         wide = torch.zeros(self.U.shape[1], self.V.shape[1], dtype=S.dtype)
         wide[: S.shape[0], : S.shape[1]] = S
@@ -119,12 +119,12 @@ class Watching:
     rounds: Mapping[str, tuple[Round, ...]]
 
     def of(self, kind: str, beyond: bool, each: int = 1) -> list[Round]:
-        """Return the rounds in which the wide bases fit, or all of them; optionally only every so many."""
+        """Return the rounds in which the augmented bases fit, or all of them; optionally only every so many."""
         return [one for one in self.rounds[kind][::each] if beyond or one.fits]
 
 
 def watch_all(context: Context) -> Watching:
-    """Watch every case, and at the end one in which the wide bases do not fit."""
+    """Watch every case, and at the end one in which the augmented bases do not fit."""
     cases = [*draw_cases(context), draw_beyond(context)]
     kinds: tuple[Correction, ...] = ("none", "full", "simplified")
     watched: dict[str, tuple[Round, ...]] = {

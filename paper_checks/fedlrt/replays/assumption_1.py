@@ -30,8 +30,8 @@ def assumption_1(factor: Fraction = Fraction(2)) -> str:
     require(non_negative(start), "the square outside for the global loss")
     require(non_negative(client), "the square outside for a client")
     return (
-        r"$\delta(2-\delta)g^2$ and $\delta g(2b + \delta g)$ minus the square outside are sums "
-        "of products of non-negative quantities"
+        r"$\delta(2-\delta)g^2$ and $\delta g(2b + \delta g)$ minus the squared norm outside the "
+        "block are sums of products of non-negative quantities"
     )
 
 
@@ -59,8 +59,8 @@ def assumption_1_as_printed(values: Values) -> Violation:
 def claim_assumption_when(values: Values) -> Violation:
     """W under |W - T|^2 / 2 from e1 e1', one client and one step a round, every round cut to rank 1.
 
-    W stays a multiple of u u'. While the gradient sends u across itself, both wide bases are the plane, the gradient in
-    the wide coefficients is W - T, and its block is u'(W - T)u. All matrices are symmetric.
+    W stays a multiple of u u'. While the gradient sends u across itself, both augmented bases are the plane, the
+    gradient in the augmented coefficients is W - T, and its block is u'(W - T)u. All matrices are symmetric.
     """
     (a, b), (c, d) = square(values["matrix"], 2)
     rate, theta = fractions(values, "step", "theta")

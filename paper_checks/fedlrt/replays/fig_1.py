@@ -53,8 +53,8 @@ def standing_still(values: Values, correction: str, told: str) -> Violation:
         error=1e-9,
         sampled=DRAWN,
         assumes=assumes,
-        reads="steps of 1e-3, targets of rank 1, tau = 0.01, start of rank 5: the distance from the minimiser beyond "
-        f"which FeDLRT {told} correction should stall, 1e-5, against its distance, which is 0 up to rounding",
+        reads=f"steps of 1e-3, targets of rank 1, tau = 0.01, start of rank 5; FeDLRT {told} correction should stall "
+        "farther than 1e-5 from the minimiser, but its distance from it is 0 up to rounding",
     )
 
 
@@ -120,8 +120,8 @@ def claim_het_plateau_as_printed(values: Values) -> Violation:
         error=1e-9,
         sampled=DRAWN,
         assumes=assumes,
-        reads="steps of 1e-3, targets of rank 1: the distance from the minimiser beyond which FedAvg should stall, "
-        "1e-5, against its distance, which is 0 up to rounding",
+        reads="steps of 1e-3, targets of rank 1; FedAvg should stall farther than 1e-5 from the minimiser, but its "
+        "distance from it is 0 up to rounding",
     )
 
 
@@ -134,9 +134,9 @@ def claim_het_plateau(
     With full gradients a client steps by $w \mapsto (I - \lambda H)w + \lambda(b_c - v_c)$, with a correction
     $v_c$, none, the full one or its block, whose mean over the clients is zero. The mean of the clients after any
     number of steps is then one expression in the start and the mean of the $b_c$, without the $v_c$. So FedAvg's round
-    is FedLin's; FeDLRT's variants send the same mean factor gradients, have the same wide bases, hence the same mean
-    coefficients, and truncate the same matrix. By induction all rounds are the same, and where one method converges
-    the other does.
+    is FedLin's; FeDLRT's variants send the same mean factor gradients, have the same augmented bases, hence the same
+    mean coefficients, and truncate the same matrix. By induction all rounds are the same, and where one method
+    converges the other does.
     """
     require(len(clients) * len(steps) > 0, "no sizes")
     H, start = sympy.symbols("H w", commutative=False)  # H is the step times the second derivative

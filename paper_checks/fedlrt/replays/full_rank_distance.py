@@ -16,8 +16,8 @@ def claim_close_as_printed(values: Values) -> Violation:
     r"""Evaluate the loss (W_33 - 1)^2 / 2 + eta (W_12 + W_21) from e1 e1', r = 1, with one step in each round.
 
     The gradient (W_33 - 1) e3 e3' + eta (e1 e2' + e2 e1') is sqrt(2) eta away from rank one while 1 - W_33 > eta. It
-    takes e1 to eta e2, so the wide bases are those of e1, e2, and W_33 stays 0 in them. A step in them has the length
-    sqrt(2) lambda eta and starts at rank one, so truncation to rank one cuts at most that.
+    takes e1 to eta e2, so the augmented bases are those of e1, e2, and W_33 stays 0 in them. A step in them has the
+    length sqrt(2) lambda eta and starts at rank one, so truncation to rank one cuts at most that.
     """
     rate, eta = Fraction(values["rate"]), Fraction(values["eta"])
     rounds, constant = int(values["rounds"]), int(values["constant"])
@@ -35,8 +35,8 @@ def claim_close_as_printed(values: Values) -> Violation:
         constant * (near + rate + near),
         assumes=assumes,
         reads="loss (W_33 - 1)^2 / 2 + eta (W_12 + W_21) from e1 e1', r = 1, h = lambda: distance from the full-rank "
-        "weights in the entry W_33, against c (epsilon + h + theta / h); for lambda T fixed, smaller eta and lambda do "
-        "the same for any c",
+        "weights in the entry W_33, against c (epsilon + h + theta / h); for lambda T fixed "
+        "and any c, small enough eta and lambda also violate the bound",
     )
 
 
@@ -44,8 +44,8 @@ def claim_close_as_printed(values: Values) -> Violation:
 def claim_close(own: Fraction = Fraction(1), stale: Fraction = Fraction(2)) -> str:
     r"""Bound what the bases miss, then one client in one round, the mean, and rounds.
 
-    **The bases.** Let G be the mean gradient at the start of a round. As S is invertible, the wide bases contain U and
-    GV, V and $G^\top U$. So they represent $UU^\top G + GVV^\top - UU^\top GVV^\top$, all of G but its normal part.
+    **The bases.** Let G be the mean gradient at the start of a round. As S is invertible, the augmented bases contain U
+    and GV, V and $G^\top U$. So they represent $UU^\top G + GVV^\top - UU^\top GVV^\top$, all of G but its normal part.
     Projection onto them is orthogonal, so it leaves out at most $\epsilon$ of G.
 
     **Drift.** FeDLRT's local step follows the projection of $\nabla\mathcal{L}_c(x) - \nabla\mathcal{L}_c(x_0) + G$.
@@ -90,6 +90,6 @@ def claim_close(own: Fraction = Fraction(1), stale: Fraction = Fraction(2)) -> s
     two = (2 * rate + rate**2 * L) * eps + rate**2 * L * B + theta
     require(sympy.simplify(ends[1] - two) == 0, "two steps of one round")
     return (
-        r"the wide bases miss $\epsilon$ of the mean gradient and $((1 + \lambda L)^k - 1)B$ after k steps; then "
-        "induction over steps and rounds"
+        r"the augmented bases leave out at most $\epsilon$ of the mean gradient, and at most $((1 + \lambda L)^k - "
+        "1)B$ more of a client's direction after k steps; then induction over steps and rounds"
     )

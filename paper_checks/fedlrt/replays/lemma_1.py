@@ -1,4 +1,4 @@
-"""Lemma 1 and Appendix E: wide bases and coefficients in them (eqs. (6), (22) and (23)).
+"""Lemma 1 and Appendix E: augmented bases and coefficients in them (eqs. (6), (22) and (23)).
 
 Setting: `shared.wide_bases`.
 """
@@ -19,7 +19,7 @@ from paper_checks.stored_values import Values
 
 @proof("fedlrt/claim-gu-gv-choice")
 def claim_gu_gv(beyond_tangent: Fraction = Fraction(0)) -> str:
-    r"""With $G_U = GVS^\top$ and $G_V = G^\top US$ all that (5) moves lies in the wide bases; S has an inverse.
+    r"""With $G_U = GVS^\top$ and $G_V = G^\top US$ all that (5) moves lies in the augmented bases; S has an inverse.
 
     $\dot U = -(I - P_U)GVS^{-1} = [U|G_U]\,(U^\top GVS^{-1}; -S^{-\top}S^{-1})$, blocks below each other, and
     $\dot V$ of the transposed problem likewise. The projected gradient is $P_UG + GP_V - P_UGP_V =
@@ -35,7 +35,7 @@ def claim_gu_gv(beyond_tangent: Fraction = Fraction(0)) -> str:
     same(moves[0, 0], U_dot, "the direction of U")
     same(G_U * T**-1, G * V, "GV is not spanned")
     same(spanned[0, 0], G - (1 - beyond_tangent) * off, "the projected gradient")
-    return r"the directions of U and V, and the projected gradient, as products with the wide bases"
+    return r"the directions of U and V, and the projected gradient, as products with the augmented bases"
 
 
 @proof("fedlrt/lemma-1")
@@ -51,7 +51,7 @@ def lemma_1(corner: Fraction = Fraction(1), ranks: Sequence[int] = (1, 2, 3)) ->
         tall = sympy.eye(r).col_join(sympy.zeros(r, r))
         wanted = sympy.diag(corner * S, sympy.zeros(r, r))
         require(tall * S * tall.T == wanted, f"another matrix at rank {r}")
-    return r"$\tilde U^\top U$ and $V^\top\tilde V$ are identities next to zeros, for any rank"
+    return r"$\tilde U^\top U$ and $V^\top\tilde V$ are identity matrices padded with zeros, for any rank"
 
 
 @replay("fedlrt/eq-22")

@@ -1,4 +1,4 @@
-"""Lemma 3 (Appendix F) and the update in wide bases (eq. (26)).
+"""Lemma 3 (Appendix F) and the update in augmented bases (eq. (26)).
 
 Setting: `shared.chains`.
 
@@ -30,7 +30,7 @@ def eq_26(sign: Fraction = Fraction(1), stale: Fraction = Fraction(1), whole: Fr
 
 @replay("fedlrt/eq-26-gradients")
 def eq_26_gradients_as_printed(values: Values) -> Violation:
-    """Losses |W - A|^2 / 2 at W = S e1 e1^T, r = 1: the wide bases are the axes of the plane, where 2r = n."""
+    """Losses |W - A|^2 / 2 at W = S e1 e1^T, r = 1: the augmented bases are the axes of the plane, where 2r = n."""
     targets, S = [square(target, 2) for target in values["targets"]], Fraction(values["S"])
     slopes = [[S - a, -b, -c, -d] for (a, b), (c, d) in targets]
     assumes = assuming(
@@ -48,8 +48,8 @@ def eq_26_gradients_as_printed(values: Values) -> Violation:
         0,
         assumes=(*assumes, Hypothesis(name, third, ">", 0)),
         given={"gradients by rows": slopes, "F": forces},
-        reads="losses |W - A|^2 / 2, A a target, at W = S e1 e1^T, where the wide bases are the axes: largest entry of "
-        "the left side minus the right one, for the client where it is smallest",
+        reads="losses |W - A|^2 / 2, A a target, at W = S e1 e1^T, where the augmented bases are the axes: largest "
+        "entry of the left side minus the right one, for the client where it is smallest",
     )
 
 

@@ -52,7 +52,7 @@ def eq_8(sign: Fraction = Fraction(1), share: Fraction = Fraction(1), more: int 
     r"""The first step is along the mean gradient for every client, and the corrections add up to zero.
 
     Without correction a round has two exchanges, one for the gradients of the factors and one for the coefficients. The
-    gradients of $\tilde S$, which need the wide bases, take a third.
+    gradients of $\tilde S$, which need the augmented bases, take a third.
     """
     step = S_c - RATE * (wide(g_s) + sign * (share * wide(g) - wide(g_c)))
     chain_rule()
@@ -89,7 +89,7 @@ def eq_9(
     same(corner(Ut * g * V) - corner(Ut * g_c * V), stated, "not the block of the full correction")
     rounds = len(exchanges("simplified"))
     require(rounds == len(exchanges("FedLin")) == len(exchanges("full")) - fewer, "communication rounds")
-    return "the block of the full correction, which needs no wide basis"
+    return "the block of the full correction, which needs no augmented basis"
 
 
 @replay("fedlrt/claim-trunc")

@@ -35,7 +35,7 @@ def claim_svd_size(sides: Fraction = Fraction(2)) -> str:
 
 @proof("fedlrt/claim-no-full-matrix")
 def claim_no_full_matrix(columns: Fraction = Fraction(2)) -> str:
-    r"""Every product of a round, with the shapes of its factors; apart from samples, the largest is a wide basis.
+    r"""Every product of a round, with the shapes of its factors; apart from samples, the largest is an augmented basis.
 
     A client passes b samples X, b by m, through factors of k columns, k = r for the gradients of the bases, k = 2r in
     the local steps. Forwards: $XU$, b by k; $(XU)S$, b by k; $(XUS)V^\top$, b by n. Backwards, with the errors E, b by
@@ -44,7 +44,7 @@ def claim_no_full_matrix(columns: Fraction = Fraction(2)) -> str:
     2r by 2r, and the products $\tilde UP_{r_1}$, m by r, and $\tilde VQ_{r_1}$, n by r (at most 2r columns, if another
     rank is kept). What is sent is U, V, $\bar U$, $\bar V$, their gradients and coefficients. For $m \ge n > 2r$ a
     matrix of 2r m entries, fewer than the m n of the layer, bounds all of these that are not of samples. At n = 2r a
-    wide basis is as large as the layer.
+    augmented basis is as large as the layer.
     """
     A, B = sympy.symbols("A B", positive=True)
     sent = [

@@ -48,7 +48,7 @@ def thm_2(
 
 @replay("fedlrt/thm-2", **TRUNCATED)
 def thm_2_as_printed(values: Values) -> Violation:
-    r"""One client, one local step, 2 x 2, rank 1, loss $|W - B|^2/2$, so L = 1 and the wide bases span everything.
+    r"""One client, one local step, 2 x 2, rank 1, loss $|W - B|^2/2$, so L = 1 and the augmented bases span everything.
 
     The bases are wide because the gradient of U leaves the span of U, and likewise for V.
     """

@@ -134,8 +134,9 @@ def claim_thm3_text_as_printed(values: Values) -> Violation:
         corner,
         theta,
         assumes=assumes,
-        reads="loss |W - T|^2/2, T = diag(matrix, 0, corner), from e1 e1', every round cut to rank 1: "
-        "distance from T, the only stationary point, which is at least the corner in every round, against theta",
+        reads="loss |W - T|^2/2, T = diag(matrix, 0, corner), from e1 e1', weights truncated to rank 1 in every round: "
+        "distance from T, the only stationary point, which is at least the entry in the corner throughout, against "
+        "theta",
     )
 
 
@@ -153,17 +154,17 @@ def claim_thm3_text(
     With $\vartheta_t$ for the norm of what round t cuts, a round changes the loss by at most
     $-\frac\lambda2\|\nabla_{\tilde S}\mathcal{L}\|^2$ and the cost of its truncation, since $1 - (1 - \frac1{2s_*})x
     \ge \frac1{2s_*}$. As the costs have a finite sum and $\mathcal{L}$ is bounded below, so do the squared gradients.
-    The wide bases hold all directions that leave a matrix in $\mathcal M_r$ (fedlrt/claim-gu-gv-choice).
+    The augmented bases hold all directions that leave a matrix in $\mathcal M_r$ (fedlrt/claim-gu-gv-choice).
 
     The example, $T = bb^\top + \frac12e_4e_4^\top$: while U and V are one u in the span of $e_1, e_2$, the gradient
-    $W - T$ sends u into that span, and not along u, as u is neither along nor across b: both wide bases are that span.
-    The entry (4, 4) of the gradient is $-\frac12$ in every round. Within the span a round takes $s\,uu^\top$ to the
-    leading part of $p\,uu^\top + q\,\hat b\hat b^\top$, with $\hat b = b/|b|$, $p = (1-x)s$ and $q = x|b|^2$. Let u be
-    at the angle $\varphi$ from b: the new one is at $\psi$ with $\tan2\psi = p\sin2\varphi/(q + p\cos2\varphi)$. From
-    $e_1$ on $2\varphi < \frac\pi2$ and $s \le |b|^2$, and both stay so, as the leading value is at most $p + q$. So
-    $\tan2\psi \le (1-x)\tan2\varphi$, and u tends to b. With $\frac\lambda4 < \vartheta < \frac12$ every round is cut
-    to rank one: the smaller value is at most the form at the vector across u, $q\sin^2\varphi \le x|b|^2\cdot\frac15 =
-    \frac x4$, and the leading one at least the form at u, $p + q\cos^2\varphi \ge (1-x)s +
+    $W - T$ sends u into that span, and not along u, as u is neither along nor across b: both augmented bases are that
+    span. The entry (4, 4) of the gradient is $-\frac12$ in every round. Within the span a round takes $s\,uu^\top$ to
+    the leading part of $p\,uu^\top + q\,\hat b\hat b^\top$, with $\hat b = b/|b|$, $p = (1-x)s$ and $q = x|b|^2$. Let u
+    be at the angle $\varphi$ from b: the new one is at $\psi$ with $\tan2\psi = p\sin2\varphi/(q + p\cos2\varphi)$.
+    From $e_1$ on $2\varphi < \frac\pi2$ and $s \le |b|^2$, and both stay so, as the leading value is at most $p + q$.
+    So $\tan2\psi \le (1-x)\tan2\varphi$, and u tends to b. With $\frac\lambda4 < \vartheta < \frac12$ every round is
+    cut to rank one: the smaller value is at most the form at the vector across u, $q\sin^2\varphi \le
+    x|b|^2\cdot\frac15 = \frac x4$, and the leading one at least the form at u, $p + q\cos^2\varphi \ge (1-x)s +
     x|b|^2\cdot\frac45 = (1-x)s + x$, so s is never below 1. The leading value is at least $p\cos^2\varphi + q$ and
     at most $p + q$, so s tends to $|b|^2$, and W to $bb^\top$.
     """
@@ -208,6 +209,6 @@ def claim_thm3_text(
     require(0 < b[1] < b[0] and b.dot(b) >= 1, "another start")
     return (
         "every round lowers the loss by a fraction of the squared gradient, minus the cost of its truncation; in the "
-        r"example the tangent of twice the angle to b shrinks at least by the factor $1 - \lambda$ in a round, every "
-        "round is cut to rank one, and the entry (4, 4) stays"
+        r"example a round multiplies the tangent of twice the angle to b by at most $1 - \lambda$ and truncates the "
+        "weights to rank one, and the entry (4, 4) of the gradient does not change"
     )

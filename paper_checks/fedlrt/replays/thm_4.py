@@ -46,8 +46,8 @@ from paper_checks.stored_values import Values, fractions
 def no_smaller_constant_serves(constant: Fraction) -> None:
     r"""No constant below $\frac{1+R}2$ serves all small rates; `constant` is a factor of it, which must be 1.
 
-    Clients start along $p = g + \delta n$, where $|g| = 1$, g is in the block of S, and n is a unit vector in the wide
-    bases and outside that block, so $|p| = \rho$. The n of all clients add up to zero: two are opposite, and
+    Clients start along $p = g + \delta n$, where $|g| = 1$, g is in the block of S, and n is a unit vector in the
+    augmented bases and outside that block, so $|p| = \rho$. The n of all clients add up to zero: two are opposite, and
     three or more lie in a plane. As the mean gradient g adds no direction to the bases, a QR decomposition completes
     them with columns of its own; n is made of products of these with one another or with columns of U and V. Each
     client has, up to terms of higher order in the rate, gradients $D(-tp) = -t\rho g$ on its way, $t = k\lambda$, and
@@ -81,8 +81,8 @@ def loss_can_rise(push: int = 4, inside: int = 20_000) -> None:
 
     Let $n = 2$, $r = 1$, L = 1, $W_r = e_1e_1^\top$ and $w = W - W_r$. Two clients have the losses $\pm(Pw_{11} +
     Qw_{22} + w_{11}w_{22}) + w_{11} + \delta(w_{12} + w_{21})$, of which the terms with $\pm$ cancel in L, and take two
-    steps of $\lambda = \frac1{48}$; $Q = \frac4\lambda = 192$ and $P = 20000k$. As $\delta \ne 0$ the wide bases are
-    the whole plane. The correction takes out P and leaves Q, so $w_{22}$ moves by $\mp\lambda Q$ in the first
+    steps of $\lambda = \frac1{48}$; $Q = \frac4\lambda = 192$ and $P = 20000k$. As $\delta \ne 0$ the augmented bases
+    are the whole plane. The correction takes out P and leaves Q, so $w_{22}$ moves by $\mp\lambda Q$ in the first
     step, and $w_{11}$ by $-\lambda(1 - \lambda Q)$ in the second one of either client. In the mean $w_{11} = -2\lambda
     + \lambda^2Q = 2\lambda$, $w_{12} = w_{21} = -2\lambda\delta$ and $w_{22} = 0$: the loss rises by $2\lambda(1 -
     2\delta^2)$, while $C > 0$, and nothing is cut where $\vartheta$ is below the smaller singular value, which is not
@@ -213,14 +213,14 @@ def thm_4(
     no_smaller_constant_serves(least)
     loss_can_rise()
     return (
-        "all clients, steps and learning rates by a client's drift and a rational inequality; "
-        f"{len(certificate['certificates'])} certificates of its instances; smoothness along the truncation; clients "
-        r"whose gradients rule out a smaller $\kappa$, by the interpolation conditions of smooth functions; two "
-        r"clients that raise the loss under (14), for every $\delta$ below 1/10. The constant “largest” bounds $(1 - "
-        r"\frac1{s_*})\sqrt{1+\delta^2}$, and “limit” bounds $s_*\lambda L$; “square” and “least” are factors of "
-        r"$L\vartheta^2$ and of $\kappa$. In a certificate, “i,j” is the weight of the inequality of smooth functions "
-        r"between a client's points i and j (+ is the mean after the local steps), and the bound is for the change of "
-        r"the loss divided by $\|\nabla_{\tilde S}\mathcal{L}\|^2/L$"
+        "a client's drift and a rational inequality give the bound for all clients, steps and learning rates, and "
+        f"{len(certificate['certificates'])} certificates prove instances of it; smoothness bounds the cost of "
+        "truncation; by the interpolation conditions of smooth functions there are clients whose gradients rule out a "
+        r"smaller $\kappa$; for every $\delta$ below 1/10, two clients raise the loss under (14). Of the numbers that "
+        r"the program uses, “largest” bounds $(1 - \frac1{s_*})\sqrt{1+\delta^2}$, and “limit” bounds $s_*\lambda L$; "
+        r"“square” and “least” are factors of $L\vartheta^2$ and of $\kappa$. In a certificate, “i,j” is the weight of "
+        r"the inequality of smooth functions between a client's points i and j (+ is the mean after the local steps), "
+        r"and the bound is for the change of the loss divided by $\|\nabla_{\tilde S}\mathcal{L}\|^2/L$"
     )
 
 

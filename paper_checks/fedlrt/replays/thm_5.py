@@ -25,7 +25,7 @@ def eq_17(values: Values) -> Violation:
 
 @proof("fedlrt/thm-5@steps-up-to-1")
 def thm_5(d_2: Fraction = Fraction(1), d_3: Fraction = Fraction(1), longest: Fraction = Fraction(1)) -> str:
-    r"""Both flows start at $W_0$, which lies in the wide bases; let P be the projection on them.
+    r"""Both flows start at $W_0$, which lies in the augmented bases; let P be the projection on them.
 
     $e = W - W_r$ has $e' = -(\nabla\mathcal{L}(W) - \nabla\mathcal{L}(W_r)) - (I - P)\nabla\mathcal{L}(W_r)$, so
     $\|e\|' \le L\|e\| + B$ and, by Gronwall, $\|e\| \le y(t) = B(e^{Lt} - 1)/L$, the solution of $y' = Ly + B$ from 0.

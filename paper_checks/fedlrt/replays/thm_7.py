@@ -2,10 +2,10 @@ r"""Theorem 7 (Appendix F.2, eq. (31)): descent of a round with full correction,
 
 Setting: `shared.chains`.
 
-L = 1, and everything is in coefficients of the wide bases, relative to the start of the round. g is the global gradient
-there. After k steps client c is at $e_{c,k}$, with $e_{c,0} = 0$ and $e_{c,k+1} = e_{c,k} - \lambda(g + D_{c,k})$,
-where $D_{c,k}$ is the difference between its own gradient at $e_{c,k}$ and at the start, so $|D_{c,k}| \le |e_{c,k}|$.
-The mean of the clients' ends after s steps is $w = -s\lambda g - \frac\lambda C\sum_{c,k}D_{c,k}$.
+L = 1, and everything is in coefficients of the augmented bases, relative to the start of the round. g is the global
+gradient there. After k steps client c is at $e_{c,k}$, with $e_{c,0} = 0$ and $e_{c,k+1} = e_{c,k} - \lambda(g +
+D_{c,k})$, where $D_{c,k}$ is the difference between its own gradient at $e_{c,k}$ and at the start, so $|D_{c,k}| \le
+|e_{c,k}|$. The mean of the clients' ends after s steps is $w = -s\lambda g - \frac\lambda C\sum_{c,k}D_{c,k}$.
 
 Setting: `shared.update_symbols`.
 
@@ -191,7 +191,7 @@ def product_in_wide_bases() -> None:
 def thm_7_first_term_lines(
     share: Fraction = Fraction(1), clients: Sequence[int] = (1, 2, 3), steps: Sequence[int] = (1, 2, 3)
 ) -> str:
-    r"""Each $F_c(\tilde W_r)$ is subtracted and added; $\frac1C\sum_cF_c = F$; then products in wide bases.
+    r"""Each $F_c(\tilde W_r)$ is subtracted and added; $\frac1C\sum_cF_c = F$; then products in augmented bases.
 
     $\langle P_{\tilde U}AP_{\tilde V}, F\rangle = \langle\tilde U^\top A\tilde V, \tilde U^\top F\tilde V\rangle$ is
     the fourth equality as it should read, and the fifth takes the sums out of $\tilde U^\top(\cdot)\tilde V$. The
@@ -208,12 +208,12 @@ def thm_7_first_term_lines(
         same(whole, apart + count * RATE * (firsts / C), f"equality 2 at {C}, {count}")
     x, y, f = sympy.symbols("x y f", positive=True)
     require(non_negative(share * x * y - (x * y - f)), "the bound")  # of minus a product
-    return "sums term by term, however many, products in wide bases, and Cauchy and Schwarz"
+    return "sums term by term, however many, products in augmented bases, and Cauchy and Schwarz"
 
 
 @replay("fedlrt/thm-7-first-term-lines")
 def thm_7_first_term_lines_as_printed(values: Values) -> Violation:
-    """Compare columns of F with rows of the transposed wide basis V, in the printed product of the fourth equality."""
+    """Compare columns of F with rows of the transposed augmented basis V, in the fourth equality's printed product."""
     n, columns = int(values["n"]), int(values["columns"])
     return Violation(
         n,
@@ -222,7 +222,7 @@ def thm_7_first_term_lines_as_printed(values: Values) -> Violation:
             Hypothesis("columns of V, 2r", columns, ">=", 2),
             Hypothesis("columns of V, even", columns % 2, "=", 0),
         ],
-        reads="columns of F, n, against rows of the transpose of the wide basis V, 2r, which must be as many",
+        reads="columns of F, n, against rows of the transpose of the augmented basis V, 2r, which must be as many",
     )
 
 

@@ -1,6 +1,6 @@
 """One step of one client in fractions: 2 x 2, rank 1, loss |W - B|^2 / 2, up to the truncation.
 
-The gradients of U and V leave the spans of U and V, so the wide bases span everything and both projections are the
+The gradients of U and V leave the spans of U and V, so the augmented bases span everything and both projections are the
 identity.
 """
 

@@ -28,7 +28,7 @@ class Opposite:
 
     The loss of client c is ``sign (P w11 + Q w22 + w11 w22) + <slope, w>``. Its second derivative has the eigenvalues
     1, -1, 0, 0. The gradients in U and V, ``start`` times the first column and row of the slope, leave the span of e1,
-    so that the wide bases are all of the space and the wide coefficients the entries of W, up to sign.
+    so that the augmented bases are all of the space and the augmented coefficients the entries of W, up to sign.
 
     Attributes:
         moved: the server's displacement before truncation.

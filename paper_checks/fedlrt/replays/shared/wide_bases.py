@@ -1,4 +1,4 @@
-"""Block matrices in symbols, for wide bases and means of low-rank models.
+"""Block matrices in symbols, for augmented bases and means of low-rank models.
 
 Matrices are symbols that do not commute, so an identity holds for all sizes and ranks; an inverse cancels by
 itself. Blocks side by side are rows of such symbols.
