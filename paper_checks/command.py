@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import codecs
 import json
 import os
 import sys
@@ -14,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from figures.command import add_figure_options
-from paper_checks import GROUP
+from paper_checks import GROUP, replay_command
 from paper_checks.engine.selection import (
+    CLAIM,
     add_choice,
     add_paper,
     add_papers,
@@ -29,7 +29,7 @@ from workloads.files import is_standard_output, require_target, require_writable
 from workloads.processes.child_processes import worker_environment
 from workloads.processes.pool import RayPool, add_place_options, place_of, slots_of
 from workloads.progress import report_progress
-from workloads.terminal import print_text
+from workloads.terminal import encoding_of_output, print_text
 from workloads.written import require_own, write_own
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from paper_checks.ledger import Ledger
     from paper_checks.names import Names
     from paper_checks.pages.report_figures import ReportFigure
-    from paper_checks.replay import Stored
     from paper_checks.result import Run
 
 AS_EXPECTED, DIFFERENT = 0, 1
@@ -48,11 +47,8 @@ MOST_CARDS = 3
 """Number of claims that a name may mean for `show` to print their cards; more are listed."""
 CLAIM_SECONDS = {"quick": 0.35, "full": 1.0}
 """Time that a claim takes on average, on one processor; for the estimate before a run alone."""
-REPLAY_SECONDS = 0.15
-"""Time to replay a stored file, on average."""
 FIGURE_SECONDS = 4.0
 """Time to draw a figure whose numbers are stored."""
-_CLAIM = "id of a claim, a name such as 'Theorem 2 of FeDLRT', or a prefix such as fedloru-v2/"
 
 
 def declare(commands: Any) -> None:
@@ -65,7 +61,7 @@ def declare(commands: Any) -> None:
         "rankproof check fedlrt/ --verdict corrected --json verdicts.json",
         several="ids",
     )
-    add_choice(check, f"{_CLAIM}; default: all")
+    add_choice(check, f"{CLAIM}; default: all")
     _add_budget(check)
     add_replay_seconds(check)
     add_place_options(check, "claims")
@@ -96,7 +92,7 @@ def declare(commands: Any) -> None:
         "rankproof claims --verdict refuted --paper fedlrt",
         several="ids",
     )
-    add_choice(claims, f"{_CLAIM}; default: all")
+    add_choice(claims, f"{CLAIM}; default: all")
     _add_json(claims, "write JSON, to FILE or to standard output", nargs="?")
 
     findings = add_command(
@@ -121,7 +117,7 @@ def declare(commands: Any) -> None:
         "rankproof show fedloru-v2/prop-3.1",
         several="ids",
     )
-    show.add_argument("ids", nargs="+", type=read_name, metavar="ID", help=f"{_CLAIM}, or of a finding")
+    show.add_argument("ids", nargs="+", type=read_name, metavar="ID", help=f"{CLAIM}, or of a finding")
     show.add_argument(
         "--again", action="store_true", help="measure again instead of showing the last results of this code"
     )
@@ -132,18 +128,7 @@ def declare(commands: Any) -> None:
     _add_budget(show)
     add_replay_seconds(show)
 
-    replay = add_command(
-        commands,
-        "replay",
-        _replay,
-        "replay stored witnesses and certificates in a fresh process",
-        "rankproof replay fedlrt/thm-2",
-        several="ids",
-    )
-    add_choice(replay, f"{_CLAIM}; or one reading of a claim, such as fedloru-v2/eq-1@one-matrix-x")
-    add_replay_seconds(replay)
-    replay.add_argument("--all", action="store_true", help="replay every stored file")
-    replay.add_argument("--script", action="store_true", help="print a witness as a self-contained Python script")
+    replay_command.declare(commands)
 
     report = add_command(
         commands,
@@ -153,7 +138,7 @@ def declare(commands: Any) -> None:
         "rankproof report --out report --no-figures",
         several="ids",
     )
-    report.add_argument("ids", nargs="*", type=read_name, metavar="ID", help=f"{_CLAIM}; default: all")
+    report.add_argument("ids", nargs="*", type=read_name, metavar="ID", help=f"{CLAIM}; default: all")
     report.add_argument(
         "--out", type=read_name, default="report", metavar="DIR", help="folder to write to; default: report"
     )
@@ -421,7 +406,7 @@ def _findings(options: argparse.Namespace) -> int:
         _write_json([entry for paper in papers for entry in as_findings(paper)], options.json)
     else:
         whole = bool(options.papers_asked) or len(papers) == 1
-        print_text("\n\n".join(findings_text(paper, _encoding(), whole) for paper in papers), FINDINGS)
+        print_text("\n\n".join(findings_text(paper, encoding_of_output(), whole) for paper in papers), FINDINGS)
         if not whole:
             print("\n`rankproof findings PAPER` prints what holds, and each finding with its witness and advice.")
     return AS_EXPECTED
@@ -439,7 +424,7 @@ def _show(options: argparse.Namespace) -> int:
     last = LastResults() if options.again else last_results()
     own = bool(options.papers) or bool(entry_points(group=GROUP))
     ledger = None if last.tells(options.ids, own) else ledger_of(options, options.ids)
-    encoding = _encoding()
+    encoding = encoding_of_output()
     findings = [] if ledger is None else _take_findings(options, ledger, encoding)
     if ledger is not None and (options.ids or not findings):
         ledger.select(options.ids)  # says what matches nothing
@@ -485,107 +470,6 @@ def _measure_missing(
     run = _run(ledger.select(missing), ledger, options)
     cards.update((result.claim.id, card_text(result, encoding)) for result in run.results)
     return run.as_expected
-
-
-def _encoding() -> str:
-    """Return the encoding of standard output by its usual name; a terminal may call it UTF-8."""
-    return codecs.lookup(sys.stdout.encoding or "utf-8").name
-
-
-def _replay(options: argparse.Namespace) -> int:
-    from paper_checks.ledger import LedgerError
-    from paper_checks.pages.card import stored_lines
-    from paper_checks.pages.plain_mathematics import plain_text
-    from paper_checks.replay import replay_in_fresh_process, replays_of, without_file
-    from paper_checks.replaying.places import replay_places
-    from paper_checks.replaying.script import script_of
-
-    filtered = options.all or options.paper or options.verdict or options.print or options.fails
-    if (options.ids and options.all) or not (options.ids or filtered):
-        raise LedgerError("name claims or a paper, or use --all without names; `rankproof claims` lists all ids")
-    ledger = ledger_of(options, () if filtered else [id.partition("@")[0] for id in options.ids])
-    asked = tuple(id for one in options.ids for id in _by_id(one, ledger))
-    of_readings = [id for id in asked if "@" in id]
-    options.ids = [id.partition("@")[0] for id in asked]
-    every: dict[str, tuple[Stored, ...]] = {}
-    files: dict[str, tuple[Stored, ...]] = {}
-    for claim in chosen_claims(ledger, options):
-        every[claim.id] = own = ledger.home[claim.id].to_replay(claim.id)
-        if not own and claim.id in options.ids:
-            option = ledger.home[claim.id].option
-            raise LedgerError(
-                f"{claim.id} has no stored witness or certificate; `rankproof show {option}{claim.id}` checks it"
-            )
-        wanted = [id for id in of_readings if id.startswith(f"{claim.id}@")]
-        unknown = [id for id in wanted if id not in [file.id for file in own]]
-        if unknown:
-            known = ", ".join(dict.fromkeys(file.id for file in own))
-            raise LedgerError(f"no witness {unknown[0]} is stored; known witnesses: {known}")
-        files[claim.id] = tuple(file for file in own if not wanted or file.id in wanted)
-    if options.script:
-        every_one = [file for stock in files.values() for file in stock if file.kind == "witness"]
-        witnesses = [file for file in every_one if file.id in asked] or every_one
-        if len(witnesses) != 1:
-            ids = f": name {' or '.join(file.id for file in witnesses)}" if 1 < len(witnesses) < 6 else ""
-            raise LedgerError(f"--script prints one witness, and these claims have {len(witnesses)}{ids}")
-        (file,) = witnesses
-        replay = replays_of(ledger.home[file.claim].package).get((file.id, file.kind))
-        if replay is None:
-            raise LedgerError(f"the witness of {file.id} has no replay; add one to the replays of its paper")
-        try:
-            script = script_of(replay, file.values, ledger.select([file.claim])[0].where)
-        except (AssertionError, OSError, SyntaxError, ValueError) as error:
-            remedy = "end it with `return Violation(...)` in a function of its module"
-            raise LedgerError(
-                f"the replay of {file.id} cannot be a script: {error or 'another form'}; {remedy}"
-            ) from error
-        print(script, end="")
-        return AS_EXPECTED
-    number = sum(map(len, files.values()))
-    if not number:
-        raise LedgerError("none of these claims has a stored witness or certificate; `rankproof check` checks them")
-    confirmed = 0
-    with report_progress("replaying", number, "file") as bar:
-        bar.expect(number * REPLAY_SECONDS, f"{number} files")
-        for paper in ledger.papers:
-            of_paper = [file for id, stock in files.items() if ledger.home[id] == paper for file in stock]
-            answers = replay_in_fresh_process(
-                paper.package,
-                of_paper,
-                options.replay_seconds,
-                progress=lambda file: bar.advance(),
-                phase=lambda text: bar.advance(text, 0),
-            )
-            found = zip(of_paper, replay_places(paper.package, of_paper), strict=True)
-            places = {(file.id, file.kind): str(place) if place else None for file, place in found}
-            for file, answer in zip(of_paper, answers, strict=True):
-                confirmed += answer.confirmed
-                outcome = "confirmed" if answer.confirmed else "NOT confirmed"
-                if number <= len(options.ids) * 2:
-                    bar.write(f"{file.id}: {file.kind} {outcome}")
-                    bar.write("\n".join(stored_lines(file, answer, _encoding(), places[file.id, file.kind])))
-                else:
-                    detail = plain_text(answer.detail, _encoding())
-                    at = f" [{place}]" if (place := places[file.id, file.kind]) else ""
-                    bar.write(f"{file.id}: {file.kind} {outcome}: {detail}{at}")
-    papers = dict.fromkeys(ledger.home[id] for id in files)
-    lost = [missing for paper in papers for missing in without_file(paper.package, every)]
-    for id, kind in lost:
-        print(f"{id}: its {kind} is not stored")
-    if len(files) > 1:
-        claims = sum(map(bool, files.values()))
-        missing = f", {len(lost)} not stored" if lost else ""
-        print(f"{number} files of {claims} claims: {confirmed} confirmed, {number - confirmed} not{missing}")
-    return AS_EXPECTED if confirmed == number and not lost else DIFFERENT
-
-
-def _by_id(asked: str, ledger: Ledger) -> list[str]:
-    """Return a name as the ids that it means; one that means several, and names no reading, stays."""
-    name, at, reading = asked.partition("@")
-    if ledger.names.is_exact(name):
-        return [asked]
-    found = [f"{claim.id}{at}{reading}" for claim in ledger.names.find(name)]
-    return found if reading or len(found) == 1 else [asked]
 
 
 @worker_environment()

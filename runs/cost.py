@@ -68,7 +68,7 @@ class Forecast(Result):
             if clients have ranks of their own.
         sent: Bytes that it sends.
         largest_rank: Largest rank of a client, if clients have ranks of their own; else None.
-        unless: What the bytes assume, in words; empty if they are exact.
+        unless: Assumption of the bytes, in words; empty if they are exact.
         time: Estimated time of the local steps; None where no network is trained by such steps.
     """
 
@@ -190,7 +190,7 @@ class _SmallRounds:
 
     @property
     def unless(self) -> str:
-        """What the bytes of the run assume, in words; empty if they are exact."""
+        """Assumption of the bytes of the run, in words; empty if they are exact."""
         if "truncation" in self.plan.settings or self.plan.settings.get("decay", 1.0) < 1.0:
             return "if ranks stay as at the start"
         return "in the mean over the cohorts" if self.own_ranks and self.cohort < len(self.sizes) else ""

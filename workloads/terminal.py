@@ -6,6 +6,7 @@ where it is used.
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 import sys
@@ -30,6 +31,11 @@ def is_styled(stream: TextIO) -> bool:
 def is_live(stream: TextIO) -> bool:
     """Return whether a stream is a terminal on which a line can be drawn again."""
     return stream.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
+
+
+def encoding_of_output() -> str:
+    """Return the encoding of standard output by its usual name; a terminal may call it UTF-8."""
+    return codecs.lookup(sys.stdout.encoding or "utf-8").name
 
 
 def console_of(stream: TextIO) -> Console:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from paper_checks.claim import Claim
     from paper_checks.ledger import Ledger
 
+CLAIM = "id of a claim, a name such as 'Theorem 2 of FeDLRT', or a prefix such as fedloru-v2/"
+"""Help of ids."""
 _VERDICTS = ("refuted", "corrected", "ambiguous", "not checkable here", "holds")
 _PRINTS = ("misprint", "unstated", "inconsistent", "as meant")
 _FORMS = ("as-meant", "as-printed")
@@ -38,8 +40,7 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fails",
         choices=_FORMS,
-        help="only claims that do not hold as their author means them, or as they are printed, whatever the reason; "
-        "default: all",
+        help="only claims that do not hold as their author means them, or as they are printed; default: all",
     )
 
 
