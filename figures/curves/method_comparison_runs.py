@@ -53,8 +53,6 @@ LABELS: Mapping[str, str] = {
     "pfedpara": "pFedPara (p)",
 }
 """Methods that train networks and communicate, in the order of the catalogue; (p): personal models are compared."""
-LEFT_OUT = ("local", "central", "rolora-exact")
-"""Two baselines that send nothing, and the form of RoLoRA for a regression."""
 FAMILIES: Mapping[str, str] = {
     "all weights": "all weights",
     "bases and coefficients of the weights": "bases, Hadamard products",
