@@ -88,6 +88,29 @@ def test_the_reference_begins_with_what_people_call_first():
         assert getattr(importlib.import_module(module), member).__doc__
 
 
+def test_every_page_that_the_navigation_names_is_there():
+    yaml = pytest.importorskip("yaml", reason="packages of `make test` install it")
+
+    class Loader(yaml.SafeLoader):
+        """Reads the settings without the Python objects that they name."""
+
+    Loader.add_multi_constructor("tag:yaml.org,2002:python/", lambda loader, suffix, node: suffix)
+    settings = yaml.load((ROOT / "website/mkdocs.yml").read_text("utf-8"), Loader)
+    pages = [page for section in settings["nav"] for part in section.values() for page in _pages_of(part)]
+    known = {place(path) for path in (*FRONT, *WRITTEN)}
+    known |= {place(path) for path in linked_pages([*FRONT, *WRITTEN], lambda path: place(path) in known)}
+    assert len(pages) == len(set(pages)) > 20
+    assert known.issuperset(pages)
+
+
+def _pages_of(part):
+    if isinstance(part, str):
+        return [part]
+    return [
+        page for entry in part for page in _pages_of(next(iter(entry.values())) if isinstance(entry, dict) else entry)
+    ]
+
+
 def test_headings_of_claims_begin_with_their_names_and_keep_their_anchors():
     page = "#### fedlrt/thm-2\n\n`#### fedlrt/thm-2`\n\n#### other/thm-2\n"
     found = with_names(page, {"fedlrt/thm-2": "Theorem 2"})
