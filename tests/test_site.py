@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from colours import LEAST, contrast
@@ -32,6 +33,7 @@ WRITTEN = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").
         ("benchmarks/README.md", "source/benchmarks/README.md"),
         ("benchmarks", "source/benchmarks/README.md"),
         ("paper_checks/claim.py", "source/paper_checks/claim.py.md"),
+        (".github/pull_request_template.md", "source/github/pull_request_template.md"),
     ],
 )
 def test_places(path, where):
@@ -201,6 +203,15 @@ def test_no_picture_is_on_the_site_twice_and_none_is_missing(site):
         shown = re.findall(r'<img[^>]*src="([^":]+)"', page.read_text(encoding="utf-8"))
         assert len(set(shown)) == len(shown), page
         assert all((page.parent / picture).is_file() for picture in shown), page
+
+
+@pytest.mark.slow
+def test_every_link_of_the_site_leads_to_a_page_that_was_built(site):
+    pages = [*site.rglob("*.html")]
+    assert len(pages) > 100
+    for page in pages:
+        for link in re.findall(r'<a [^>]*href="([^":#?]+)', page.read_text(encoding="utf-8")):
+            assert (page.parent / unquote(link)).exists(), (page, link)
 
 
 ASKED = {

@@ -76,6 +76,7 @@ _SCRIPTS = frozenset(("msub", "msup", "msubsup"))
 _RENAMED = {"∞": ("mi", "∞"), "⧵": ("mo", "∖")}  # no operator; in more fonts
 _FUNCTIONS = frozenset(("arg", "deg", "dim", "ker", "hom", "Pr", "rank", "tr", "diag", "sign", "prox"))
 _UNBROKEN = 12  # a formula with at most this many signs stays on one line
+_FACTORS = 8  # a product with fewer signs before the next factor stays on one line
 _LONG = 18  # a part with so many signs may break within a bracket
 _LEADING, _TRAILING = re.compile(r"[(\[]*$"), re.compile(r"[^\w\s]*")  # brackets and stops that hug a formula
 _ALIGNED = re.compile(r"\\(begin|end)\{(?:aligned|align|gathered|gather|eqnarray|multline)\*?\}")
@@ -173,12 +174,19 @@ def _formula(latex: str, display: bool, lead: str, trail: str) -> Markup:
         parts = to_mathml(latex, display)
     except MathError:
         parts = [Markup("<code>{}</code>").format(latex)]
-    parts[0] = escape(_plain(lead)) + parts[0]
-    parts[-1] += escape(_plain(trail))
-    return Markup("<wbr>").join(
-        Markup('<span class="line">{}</span>').format(part) if part[:1] != "<" or part[-1:] != ">" else part
-        for part in parts
-    )
+    return Markup("<wbr>").join(map(Markup, hug(parts, escape(_plain(lead)), escape(_plain(trail)))))
+
+
+def hug(parts: Iterable[str], lead: str, trail: str) -> list[str]:
+    """Return the HTML of a formula's parts with signs before and after it that stay on its line.
+
+    >>> hug(["<math>a</math>", "<math>b</math>"], "", ".")
+    ['<math>a</math>', '<span class="line"><math>b</math>.</span>']
+    """
+    *others, last = parts
+    whole = [*others, last + trail]
+    whole[0] = lead + whole[0]
+    return [one if one[:1] == "<" and one[-1:] == ">" else f'<span class="line">{one}</span>' for one in whole]
 
 
 def _clean(element: Element, latex: str) -> None:
@@ -248,8 +256,8 @@ def _space(row: list[Element]) -> None:
 def _breakable(elements: list[Element]) -> Iterator[list[Element]]:
     """Split a row, outside brackets and norms, or within one bracket if it comes late in a long part.
 
-    Lines may break before each relation and each sign between two terms, after each comma, and in a product after a
-    fraction or a bracket.
+    Lines may break before each relation and each sign between two terms, after each comma, and in a long product after
+    a fraction or a bracket.
     """
     part: list[Element] = []
     depth, bars = 0, 0
@@ -260,6 +268,7 @@ def _breakable(elements: list[Element]) -> Iterator[list[Element]]:
         joins = sign in _RELATIONS or (sign in _SIGNS and element.get("form") != "prefix")
         factor = before is not None and element.tag != "mo" and (before.tag == "mfrac" or _bracket(before) in _CLOSING)
         factor |= before is not None and sign in _OPENING | _BARS and _bracket(before) in _CLOSING
+        factor = factor and _leaves(part) >= _FACTORS
         if (joins or factor) and outside and part:
             yield part
             part = []
