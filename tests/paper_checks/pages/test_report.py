@@ -415,6 +415,13 @@ def test_a_line_breaks_after_a_bracket_with_an_exponent():
     assert second.startswith('<math><mo form="infix">=</mo>')
 
 
+def test_a_short_product_stays_on_one_line_and_a_long_one_breaks_between_factors():
+    assert len(to_mathml(r"a = b + c + d + e + \frac{L}{2}\vartheta^2")) == 6
+    first, second = to_mathml(r"(a + b + c + d)\frac{e + f}{g + h}x_1 y_2 z_3")
+    assert first.endswith(")</mo></math>")
+    assert second.startswith("<math><mfrac>")
+
+
 def test_written_whole_or_not_at_all(results, tmp_path, monkeypatch):
     run = Run(tuple(results), 0, "quick", 2.0)
     path = write_report(run, [], {}, tmp_path / "new" / "report")
