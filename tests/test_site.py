@@ -164,7 +164,7 @@ def test_the_markdown_of_the_site_reads_formulas_cells_foldings_and_doctests():
     assert "<math><mi>x</mi></math>" in convert("so $`x`$ is")
     assert "<math><mi>x</mi></math>" in convert("so $x$ is")
     for formula in ("$x$", "$`x`$"):  # no line begins with a stop, or ends with a bracket
-        assert f'so <span class="line">(<math><mi>x</mi></math>).</span> Is' in convert(f"so ({formula}). Is")
+        assert 'so <span class="line">(<math><mi>x</mi></math>).</span> Is' in convert(f"so ({formula}). Is")
     assert "<math" not in convert("`$x$` costs $5 or $6")
     assert convert("| a |\n|---|\n| $`\\\\|x\\\\|`$ |\n").count("<td>") == 1
     assert "<h4>b</h4>" in convert("<details><summary>a</summary>\n\n#### b\n\n</details>\n").replace(' id="b"', "")
