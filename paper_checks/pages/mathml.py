@@ -83,6 +83,7 @@ _ALIGNED = re.compile(r"\\(begin|end)\{(?:aligned|align|gathered|gather|eqnarray
 _NAME = re.compile(r"\\(?:mathbf|mathit|mathsf|boldsymbol|bm)\{([A-Z][a-z]{2,}|[a-z]{3,})\}")
 """A name of several letters, such as Prob, in a type that the converter sets letter by letter."""
 _DOLLAR = re.compile(r"(?<!\\)\$")
+_CODE = re.compile("`([^`]+)`")
 
 
 class MathError(ValueError):
@@ -129,7 +130,9 @@ def tree(latex: str, display: bool = False) -> Element:
 
 
 def rich(text: str, display: bool = False) -> Markup:
-    """Return escaped text with its formulas as MathML; a formula that cannot be converted stays LaTeX in ``<code>``.
+    """Return escaped text with its formulas as MathML, and code that is between backticks as ``<code>``.
+
+    A formula that cannot be converted stays LaTeX in ``<code>``.
 
     Args:
         text: text with formulas between dollar signs; with an odd number of dollar signs it is plain text.
@@ -146,9 +149,9 @@ def rich(text: str, display: bool = False) -> Markup:
         lead, trail = _LEADING.search(words), _TRAILING.match(after)
         assert lead is not None
         assert trail is not None
-        done += escape(_plain(words[: lead.start()])) + _formula(latex, display, lead.group(), trail.group())
+        done += _words(words[: lead.start()]) + _formula(latex, display, lead.group(), trail.group())
         words = after[trail.end() :]
-    return done + escape(_plain(words))
+    return done + _words(words)
 
 
 def formulas(text: str) -> list[str]:
@@ -162,6 +165,10 @@ def formulas_and_words(text: str) -> list[tuple[bool, str]]:
     if len(parts) % 2 == 0:
         return [(False, text)]
     return [(bool(place % 2), part if place % 2 else _plain(part)) for place, part in enumerate(parts)]
+
+
+def _words(text: str) -> Markup:
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(_plain(text)))))
 
 
 def _plain(text: str) -> str:

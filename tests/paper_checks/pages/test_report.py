@@ -382,6 +382,7 @@ def test_aligned_lines_and_names_are_shown(latex, shown):
 def test_formulas_keep_their_brackets_and_their_bars():
     assert '<span class="line">(<math>' in rich("on ($x$) all")
     assert rich("costs 5$") == "costs 5$"
+    assert rich("in `a_b<c`, of $x$") == "in <code>a_b&lt;c</code>, of <math><mi>x</mi></math>"
     assert rich(r"costs \$5") == "costs $5"
     bars = str(*to_mathml("|x| = |y|"))
     assert bars.count('lspace="0" rspace="0"') == 4
