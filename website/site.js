@@ -2,8 +2,8 @@
 // What the theme draws by scripts, made usable by keyboard and by readers that speak: each group of buttons at a block
 // of code gets a name of its own, and boxes that scroll sideways can be reached by the tab key. The first column of a
 // table that scrolls stays in view, unless it is wide.
-const SCROLLING =
-  ".md-typeset__scrollwrap, .md-typeset .formula, .md-typeset p:has(math), .md-typeset p:has(> img:only-child)";
+const SCROLLING = ".md-typeset__scrollwrap, .md-typeset .formula, " +
+  ".md-typeset :is(p, blockquote):has(math), .md-typeset p:has(> img:only-child)";
 const WIDE = .4; // of the box
 let blocks = 0;
 
