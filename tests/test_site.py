@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from colours import LEAST, contrast
@@ -32,6 +33,7 @@ WRITTEN = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").
         ("benchmarks/README.md", "source/benchmarks/README.md"),
         ("benchmarks", "source/benchmarks/README.md"),
         ("paper_checks/claim.py", "source/paper_checks/claim.py.md"),
+        (".github/pull_request_template.md", "source/github/pull_request_template.md"),
     ],
 )
 def test_places(path, where):
@@ -88,6 +90,29 @@ def test_the_reference_begins_with_what_people_call_first():
         assert getattr(importlib.import_module(module), member).__doc__
 
 
+def test_every_page_that_the_navigation_names_is_there():
+    yaml = pytest.importorskip("yaml", reason="packages of `make test` install it")
+
+    class Loader(yaml.SafeLoader):
+        """Reads the settings without the Python objects that they name."""
+
+    Loader.add_multi_constructor("tag:yaml.org,2002:python/", lambda loader, suffix, node: suffix)
+    settings = yaml.load((ROOT / "website/mkdocs.yml").read_text("utf-8"), Loader)
+    pages = [page for section in settings["nav"] for part in section.values() for page in _pages_of(part)]
+    known = {place(path) for path in (*FRONT, *WRITTEN)}
+    known |= {place(path) for path in linked_pages([*FRONT, *WRITTEN], lambda path: place(path) in known)}
+    assert len(pages) == len(set(pages)) > 20
+    assert known.issuperset(pages)
+
+
+def _pages_of(part):
+    if isinstance(part, str):
+        return [part]
+    return [
+        page for entry in part for page in _pages_of(next(iter(entry.values())) if isinstance(entry, dict) else entry)
+    ]
+
+
 def test_headings_of_claims_begin_with_their_names_and_keep_their_anchors():
     page = "#### fedlrt/thm-2\n\n`#### fedlrt/thm-2`\n\n#### other/thm-2\n"
     found = with_names(page, {"fedlrt/thm-2": "Theorem 2"})
@@ -138,6 +163,8 @@ def test_the_markdown_of_the_site_reads_formulas_cells_foldings_and_doctests():
     convert = markdown.Markdown(extensions=["dialect", "tables", "fenced_code", "md_in_html"]).convert
     assert "<math><mi>x</mi></math>" in convert("so $`x`$ is")
     assert "<math><mi>x</mi></math>" in convert("so $x$ is")
+    for formula in ("$x$", "$`x`$"):  # no line begins with a stop, or ends with a bracket
+        assert 'so <span class="line">(<math><mi>x</mi></math>).</span> Is' in convert(f"so ({formula}). Is")
     assert "<math" not in convert("`$x$` costs $5 or $6")
     assert convert("| a |\n|---|\n| $`\\\\|x\\\\|`$ |\n").count("<td>") == 1
     assert "<h4>b</h4>" in convert("<details><summary>a</summary>\n\n#### b\n\n</details>\n").replace(' id="b"', "")
@@ -178,6 +205,15 @@ def test_no_picture_is_on_the_site_twice_and_none_is_missing(site):
         shown = re.findall(r'<img[^>]*src="([^":]+)"', page.read_text(encoding="utf-8"))
         assert len(set(shown)) == len(shown), page
         assert all((page.parent / picture).is_file() for picture in shown), page
+
+
+@pytest.mark.slow
+def test_every_link_of_the_site_leads_to_a_page_that_was_built(site):
+    pages = [*site.rglob("*.html")]
+    assert len(pages) > 100
+    for page in pages:
+        for link in re.findall(r'<a [^>]*href="([^":#?]+)', page.read_text(encoding="utf-8")):
+            assert (page.parent / unquote(link)).exists(), (page, link)
 
 
 ASKED = {

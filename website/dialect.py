@@ -15,29 +15,36 @@ from markdown.extensions import Extension
 from markdown.inlinepatterns import InlineProcessor
 from markdown.preprocessors import Preprocessor
 
-from paper_checks.pages.mathml import MathError, to_mathml
+from paper_checks.pages.mathml import MathError, hug, to_mathml
 
-IN_CODE = r"\$`([^`]+)`\$"
-IN_DOLLARS = r"(?<![\\$\w])\$(?![\s`$])([^$`]+?)(?<![\s\\])\$(?![\w$])"
+_LEAD, _TRAIL = r"([(“]?)", r"([.,;:!?)”]*)"  # brackets and stops that stay on the line of a formula
+IN_CODE = rf"{_LEAD}\$`([^`]+)`\${_TRAIL}"
+IN_DOLLARS = rf"{_LEAD}(?<![\\$\w])\$(?![\s`$])([^$`]+?)(?<![\s\\])\$(?![\w$]){_TRAIL}"
 
 
 _log = logging.getLogger("mkdocs.dialect")
 
 
-def _html(latex: str, display: bool = False) -> str:
-    """Return a formula as MathML; a formula that cannot be converted is shown as LaTeX, and fails a strict build."""
+def _html(latex: str, display: bool = False, lead: str = "", trail: str = "") -> str:
+    """Return a formula as MathML, with the signs before and after it on its line.
+
+    A formula that cannot be converted is shown as LaTeX, and fails a strict build.
+    """
     try:
-        return "<wbr>".join(to_mathml(latex, display))
+        parts: list[str] = list(to_mathml(latex, display))
     except MathError as error:
         _log.warning(str(error))
-        return f"<code>{html.escape(latex)}</code>"
+        parts = [f"<code>{html.escape(latex)}</code>"]
+    hugged = hug(parts, html.escape(lead), html.escape(trail))
+    return "<wbr>".join(hugged)
 
 
 class _Formula(InlineProcessor):
     """An inline formula; a line may break before its relations."""
 
     def handleMatch(self, m: re.Match[str], data: str) -> tuple[str, int, int]:  # type: ignore[override]
-        return self.md.htmlStash.store(_html(m.group(1))), m.start(0), m.end(0)
+        lead, latex, trail = m.groups()[:3]
+        return self.md.htmlStash.store(_html(latex, lead=lead, trail=trail)), m.start(0), m.end(0)
 
 
 class _Cells(Preprocessor):

@@ -89,9 +89,10 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
-    """Name the dialog of the search, which the theme leaves without a name."""
+    """Name the dialog of the search, and make lists within a table of contents no landmarks: two have each name."""
     dialog = 'data-md-component="search" role="dialog"'
-    return output.replace(dialog, f'{dialog} aria-label="Search"')
+    named = output.replace(dialog, f'{dialog} aria-label="Search"')
+    return re.sub(r'<nav class="md-nav" aria-label="[^"]*">', '<nav class="md-nav" role="none">', named)
 
 
 @event_priority(-100)

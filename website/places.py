@@ -1,7 +1,8 @@
 """Locations of the repository's files on the site, and the targets of the links between its pages.
 
 The pages are written for a reader of the repository. A page or file that they link to is also on the site: at its own
-path if it is in `docs/`, else under `source/`, with programs as pages and folders as lists.
+path if it is in `docs/`, else under `source/`, with programs as pages and folders as lists. Hidden folders lose their
+dot there, because MkDocs builds no hidden pages.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def place(path: str) -> str:
     """
     if path in FRONT:
         return FRONT[path]
-    within = path.removeprefix("docs/") if path.startswith("docs/") else f"source/{path}"
+    within = path.removeprefix("docs/") if path.startswith("docs/") else f"source/{path}".replace("/.", "/")
     if (ROOT / path).is_dir():
         return f"{within}/{'README' if (ROOT / path / 'README.md').exists() else 'index'}.md"
     return f"{within}.md" if path.endswith(".py") else within

@@ -125,7 +125,11 @@ def install_worker(site: Path) -> None:
 
 
 def remove_unused(site: Path) -> None:
-    """Remove from a built site what only other languages and developers of the theme use."""
+    """Remove from a built site what only other languages, developers of the theme and one kind of server use.
+
+    The links of the page for unknown addresses lead to the root of a server, and the site may be in a folder of one.
+    """
+    (site / "404.html").unlink()
     shutil.rmtree(site / _SCRIPTS / "lunr")
     for file in (site / "assets").rglob("*.map"):
         file.unlink()

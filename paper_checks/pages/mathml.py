@@ -76,12 +76,14 @@ _SCRIPTS = frozenset(("msub", "msup", "msubsup"))
 _RENAMED = {"∞": ("mi", "∞"), "⧵": ("mo", "∖")}  # no operator; in more fonts
 _FUNCTIONS = frozenset(("arg", "deg", "dim", "ker", "hom", "Pr", "rank", "tr", "diag", "sign", "prox"))
 _UNBROKEN = 12  # a formula with at most this many signs stays on one line
+_FACTORS = 8  # a product with fewer signs before the next factor stays on one line
 _LONG = 18  # a part with so many signs may break within a bracket
 _LEADING, _TRAILING = re.compile(r"[(\[]*$"), re.compile(r"[^\w\s]*")  # brackets and stops that hug a formula
 _ALIGNED = re.compile(r"\\(begin|end)\{(?:aligned|align|gathered|gather|eqnarray|multline)\*?\}")
 _NAME = re.compile(r"\\(?:mathbf|mathit|mathsf|boldsymbol|bm)\{([A-Z][a-z]{2,}|[a-z]{3,})\}")
 """A name of several letters, such as Prob, in a type that the converter sets letter by letter."""
 _DOLLAR = re.compile(r"(?<!\\)\$")
+_CODE = re.compile("`([^`]+)`")
 
 
 class MathError(ValueError):
@@ -128,7 +130,9 @@ def tree(latex: str, display: bool = False) -> Element:
 
 
 def rich(text: str, display: bool = False) -> Markup:
-    """Return escaped text with its formulas as MathML; a formula that cannot be converted stays LaTeX in ``<code>``.
+    """Return escaped text with its formulas as MathML, and code that is between backticks as ``<code>``.
+
+    A formula that cannot be converted stays LaTeX in ``<code>``.
 
     Args:
         text: text with formulas between dollar signs; with an odd number of dollar signs it is plain text.
@@ -145,9 +149,9 @@ def rich(text: str, display: bool = False) -> Markup:
         lead, trail = _LEADING.search(words), _TRAILING.match(after)
         assert lead is not None
         assert trail is not None
-        done += escape(_plain(words[: lead.start()])) + _formula(latex, display, lead.group(), trail.group())
+        done += _words(words[: lead.start()]) + _formula(latex, display, lead.group(), trail.group())
         words = after[trail.end() :]
-    return done + escape(_plain(words))
+    return done + _words(words)
 
 
 def formulas(text: str) -> list[str]:
@@ -163,6 +167,10 @@ def formulas_and_words(text: str) -> list[tuple[bool, str]]:
     return [(bool(place % 2), part if place % 2 else _plain(part)) for place, part in enumerate(parts)]
 
 
+def _words(text: str) -> Markup:
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(_plain(text)))))
+
+
 def _plain(text: str) -> str:
     return text.replace(r"\$", "$")
 
@@ -173,12 +181,19 @@ def _formula(latex: str, display: bool, lead: str, trail: str) -> Markup:
         parts = to_mathml(latex, display)
     except MathError:
         parts = [Markup("<code>{}</code>").format(latex)]
-    parts[0] = escape(_plain(lead)) + parts[0]
-    parts[-1] += escape(_plain(trail))
-    return Markup("<wbr>").join(
-        Markup('<span class="line">{}</span>').format(part) if part[:1] != "<" or part[-1:] != ">" else part
-        for part in parts
-    )
+    return Markup("<wbr>").join(map(Markup, hug(parts, escape(_plain(lead)), escape(_plain(trail)))))
+
+
+def hug(parts: Iterable[str], lead: str, trail: str) -> list[str]:
+    """Return the HTML of a formula's parts with signs before and after it that stay on its line.
+
+    >>> hug(["<math>a</math>", "<math>b</math>"], "", ".")
+    ['<math>a</math>', '<span class="line"><math>b</math>.</span>']
+    """
+    *others, last = parts
+    whole = [*others, last + trail]
+    whole[0] = lead + whole[0]
+    return [one if one[:1] == "<" and one[-1:] == ">" else f'<span class="line">{one}</span>' for one in whole]
 
 
 def _clean(element: Element, latex: str) -> None:
@@ -248,8 +263,8 @@ def _space(row: list[Element]) -> None:
 def _breakable(elements: list[Element]) -> Iterator[list[Element]]:
     """Split a row, outside brackets and norms, or within one bracket if it comes late in a long part.
 
-    Lines may break before each relation and each sign between two terms, after each comma, and in a product after a
-    fraction or a bracket.
+    Lines may break before each relation and each sign between two terms, after each comma, and in a long product after
+    a fraction or a bracket.
     """
     part: list[Element] = []
     depth, bars = 0, 0
@@ -260,6 +275,7 @@ def _breakable(elements: list[Element]) -> Iterator[list[Element]]:
         joins = sign in _RELATIONS or (sign in _SIGNS and element.get("form") != "prefix")
         factor = before is not None and element.tag != "mo" and (before.tag == "mfrac" or _bracket(before) in _CLOSING)
         factor |= before is not None and sign in _OPENING | _BARS and _bracket(before) in _CLOSING
+        factor = factor and _leaves(part) >= _FACTORS
         if (joins or factor) and outside and part:
             yield part
             part = []

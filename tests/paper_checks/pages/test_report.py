@@ -382,6 +382,7 @@ def test_aligned_lines_and_names_are_shown(latex, shown):
 def test_formulas_keep_their_brackets_and_their_bars():
     assert '<span class="line">(<math>' in rich("on ($x$) all")
     assert rich("costs 5$") == "costs 5$"
+    assert rich("in `a_b<c`, of $x$") == "in <code>a_b&lt;c</code>, of <math><mi>x</mi></math>"
     assert rich(r"costs \$5") == "costs $5"
     bars = str(*to_mathml("|x| = |y|"))
     assert bars.count('lspace="0" rspace="0"') == 4
@@ -413,6 +414,13 @@ def test_a_line_breaks_after_a_bracket_with_an_exponent():
     first, second = to_mathml("(a + b + c + d + e)^2 = (a + b + c + d)_i")
     assert first.endswith("<mn>2</mn></msup></math>")
     assert second.startswith('<math><mo form="infix">=</mo>')
+
+
+def test_a_short_product_stays_on_one_line_and_a_long_one_breaks_between_factors():
+    assert len(to_mathml(r"a = b + c + d + e + \frac{L}{2}\vartheta^2")) == 6
+    first, second = to_mathml(r"(a + b + c + d)\frac{e + f}{g + h}x_1 y_2 z_3")
+    assert first.endswith(")</mo></math>")
+    assert second.startswith("<math><mfrac>")
 
 
 def test_written_whole_or_not_at_all(results, tmp_path, monkeypatch):
@@ -543,7 +551,9 @@ def test_a_misprinted_number_is_not_a_bare_holds(kind, print, seen):
     one = replace(one, claim=replace(one.claim, kind=kind, print=print, because=because))
     text = page_of([one])
     words = f"holds as meant; misprint: {because}"
-    assert (f'<span class="badge v-corrected"><span aria-hidden="true">≠</span> {words}</span>' in text) == seen
+    badge = '<span class="badge v-corrected"><span aria-hidden="true">≠</span> holds as meant; misprint</span>'
+    assert (badge in text) == seen
+    assert f"{because}</p>" in text
     assert (f'<td class="short"><span aria-hidden="true">≠</span> H{words[1:]}</td>' in text) == seen
 
 

@@ -273,6 +273,13 @@ def test_no_rule_of_the_sheet_fades_text():
     assert set(re.findall(r"#[0-9a-f]{3,8}\b", named)) == {"#fff"}  # behind pictures
 
 
+def test_badges_which_cannot_wrap_are_narrower_than_a_phone(folder):
+    pages = [page.read_text(encoding="utf-8") for page in folder.glob("*.html")]
+    badges = {words for page in pages for words in re.findall(r'class="badge[^>]*><span[^>]*>.</span> ([^<]*)<', page)}
+    assert badges >= {"holds as meant; misprint", "not checkable here"}
+    assert max(map(len, badges)) < 30
+
+
 def test_the_table_has_a_line_for_each_claim(folder):
     with (folder / "claims.csv").open(newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
