@@ -158,7 +158,10 @@ def load_state(model: nn.Module, path: Path) -> None:
     # What get_extra_state returns is part of a state_dict, and the model takes it back by set_extra_state.
     strange = [name for name in others if str(name).rpartition(".")[2] != _EXTRA]
     if strange:
-        raise CurvatureError(f"{path} holds more than tensors by name: save only model.state_dict()")
+        raise CurvatureError(
+            f"{path} holds more than tensors by name: save only model.state_dict(), or load it in the "
+            "function that --model names"
+        )
     if foreign := [name for name in others if name not in own]:
         raise CurvatureError(
             f"{path} holds {foreign[0]}, what get_extra_state returned, and the model has no such method there: build "

@@ -87,7 +87,7 @@ class StableRankInterval(Result):
 
     def words(self) -> dict[str, str]:
         """Return estimate, interval and norms in words."""
-        norm = "certified" if self.certified else "not certified"
+        norm = "certified" if self.certified else "probable"
         kind = "vectors of signs" if self.signs else "probes"
         share = f"{100 * self.statistical_width:.2g} % from {self.probes} {kind}" if self.probes else "nothing random"
         goal = "" if self.reached else f"; wider than requested: {self.limit or 'raise products'}"
