@@ -527,12 +527,12 @@ class Claim:
     def fails(self, form: Wording) -> bool:
         """Return whether the claim on record does not hold as its author means it, or as it is printed.
 
-        A claim that does not hold as meant does not hold as printed either. A claim that cannot be checked here is not
-        known to fail in either form.
+        A claim that does not hold as meant does not hold as printed either. An ambiguous claim fails as printed, but it
+        is open whether it does as meant. A claim that cannot be checked here is not known to fail in either form.
         """
-        if self.expect == "not checkable here":
-            return False
-        return self.expect != "holds" or (form == "as-printed" and not self.is_plain)
+        if form == "as-meant":
+            return self.expect in ("corrected", "refuted")
+        return self.expect != "not checkable here" and not self.is_plain
 
     def printed_constants(self) -> dict[str, Any]:
         """Return the constants of the printed form: the keyword defaults of the judge."""

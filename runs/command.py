@@ -134,7 +134,8 @@ def _dry_run(plan: Plan, folder: Path) -> str:
         f"model: {_model_in_words(plan, found.weights)}",
         f"bytes in {plan.conduct.rounds:,} rounds: {format_bytes(found.down)} down to all clients, "
         f"{format_bytes(found.up)} up{f', {found.unless}' if found.unless else ''}",
-        f"in a round {client} receives {format_bytes(found.received)} and sends {format_bytes(found.sent)}",
+        f"in a round {client} receives {format_bytes(found.received)} and sends {format_bytes(found.sent)}"
+        f"{f', and each receives {format_bytes(found.start)} before the first' if found.start else ''}",
         *([] if found.time is None else [f"time: {found.time}"]),
     ]
     return "".join(f"# {line}\n" for line in lines) + to_toml(plan)

@@ -64,6 +64,7 @@ class Forecast(Result):
         weights: Numbers in the weights that an algorithm trains or adds factors to.
         down: Bytes to all clients in all rounds.
         up: Bytes to the server.
+        start: Bytes that each client receives before the first round.
         received: Bytes that a client of the cohort receives in a round, in the mean over the rounds; of `largest_rank`,
             if clients have ranks of their own.
         sent: Bytes that it sends.
@@ -77,6 +78,7 @@ class Forecast(Result):
     weights: int
     down: float
     up: float
+    start: float
     received: float
     sent: float
     largest_rank: int | None
@@ -96,15 +98,17 @@ def forecast(plan: Plan) -> Forecast:
     """
     with one_thread():
         small = _SmallRounds.of(plan)
-        whole = small.sent(small.run())
+        one, problem = small.run(), small.parts.problem
+        whole = small.sent(one)
         down, up = map(float, whole)
-        received, sent = map(float, small.of_a_client(whole))
-        problem = small.parts.problem
+        start = float(one.before[0]) / len(problem.clients)
+        received, sent = map(float, small.of_a_client(whole - one.before))
         samples = int(sum(problem.clients.sizes)) if isinstance(problem, NetworkProblem) else None
         weights = sum(prod(weight.shape) for weight in problem.start.values())
         time = estimate(plan, small.parts, 0, None)
         rank, unless = small.largest_rank, small.unless
-        return Forecast(len(problem.clients), samples, weights, down, up, received, sent, rank, unless, time)
+        each = start, received, sent, rank
+        return Forecast(len(problem.clients), samples, weights, down, up, *each, unless, time)
 
 
 def cost_of(plan: Plan) -> Cost:
@@ -221,7 +225,7 @@ class _SmallRounds:
         return sent
 
     def of_a_client(self, sent: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the bytes of a client in a round, down and up, from those of the whole run."""
+        """Return the bytes of a client in a round, down and up, from those of all rounds."""
         count = len(self.sizes)
         if not self.own_ranks:
             return sent / max(1, self.plan.conduct.rounds) / self.cohort

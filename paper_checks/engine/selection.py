@@ -40,7 +40,8 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fails",
         choices=_FORMS,
-        help="only claims that do not hold as their author means them, or as they are printed; default: all",
+        help="only claims that do not hold as their author means them (corrected or refuted), or as they are printed "
+        "(also those with a misprint, something unstated, an inconsistency or two meanings); default: all",
     )
 
 

@@ -155,7 +155,9 @@ def test_a_forecast_says_what_the_client_of_the_largest_rank_sends():
     unequal = found(ranks=(1, 4, 2))
     assert (unequal.sent, unequal.received, unequal.largest_rank) == (8 * (7 + 6) * 4, 8 * (7 + 6) * 4, 4)
     equal = found()
-    assert (equal.sent, equal.received, equal.largest_rank) == (8 * (7 + 6) * 4, equal.down / 3 / 5, None)
+    assert (equal.sent, equal.received, equal.largest_rank) == (8 * (7 + 6) * 4, 8 * (7 + 6) * 4, None)
+    assert equal.start == 8 * 7 * 6  # the frozen weights
+    assert equal.down == 3 * (equal.start + 5 * equal.received)
 
 
 def test_a_forecast_of_a_part_of_the_clients_is_the_mean_over_cohorts():
