@@ -18,9 +18,9 @@ from hessian.loss.passed_checks import PassedChecks
 from hessian.numerics.symmetric import CurvatureError
 from hessian.operators.curvature import Curvature
 from hessian.quantities.estimates import Measurement, Profile
-from hessian.quantities.measurement import MeasureSettings, measure_from, stream_of
+from hessian.quantities.measurement import MeasureSettings
 from hessian.quantities.names import Quantity, read_quantities
-from hessian.quantities.warm_search import WarmStart
+from hessian.quantities.sequence import MeasurementSequence
 from rmt.results import Result, join_texts
 
 if TYPE_CHECKING:
@@ -126,10 +126,10 @@ class SpectrumTracker:
         self._settings = MeasureSettings(relative_width, confidence, products, basis, steps, 1, budget)
         self._quantities = read_quantities(quantities)
         self._model, self._loss, self._data = model, loss, data
-        self._every, self._seed, self._progress = int(every), int(seed), progress
+        self._every, self._progress = int(every), progress
         self._options: dict[str, Any] = {"checks": PassedChecks(), "memory": budget, **options}
         self._states: list[TrackedState] = []
-        self._start: WarmStart | None = None
+        self._sequence = MeasurementSequence(self._quantities, int(seed))
         self._gradient_seconds: float | None = None
 
     @property
@@ -161,23 +161,12 @@ class SpectrumTracker:
         try:
             with _evaluating(self._model):
                 operator = Curvature(self._model, self._loss, self._data, **self._options)
-                start = self._start if self._start is not None and self._start.fits(operator.P) else None
-                place = len(self._states)
-                measured, findings = measure_from(
-                    operator,
-                    self._quantities,
-                    self._settings,
-                    lambda part: stream_of(part, self._seed, place),
-                    start,
-                    self._progress,
-                )
+                measured = self._sequence.measure(operator, self._settings, self._progress)
                 cost = operator.cost(self._gradient_seconds)
         except CurvatureError as error:
             raise CurvatureError(f"step {step}: {error}", keywords=error.keywords) from error
         self._gradient_seconds = cost.gradient_seconds
-        self._start = findings
-        gradients = cost.gradients + cost.check_seconds / cost.gradient_seconds
-        seconds = time.perf_counter() - started
+        gradients, seconds = cost.gradients_with_checks, time.perf_counter() - started
         self._states.append(TrackedState(int(step), operator.loss, measured, measured.warm, gradients, seconds))
         return self._states[-1]
 
