@@ -133,7 +133,8 @@ def measure_run(
         "checks": PassedChecks(),
     }
     rows: list[dict[str, Any]] = []
-    before, sequence, gradients = None, sequence_of(request.settings), {}
+    before, sequence = None, sequence_of(request.settings)
+    gradients: dict[int, float] = {}
     kept = sum(bool(NAME.fullmatch(path.name)) for path in (folder / CHECKPOINTS).glob("*"))
     for number, weights in run.states():
         measured = (SERVER, *range(clients))
