@@ -35,7 +35,7 @@ class TrackedState(Result):
         step: Number of the step.
         loss: Loss over the data of the measurement.
         measurement: Quantities with their intervals.
-        warm: The search started from the findings of the state before.
+        warm: The search started from the findings of an earlier state, or the trace from the trace of one.
         gradients: Time of the checks, the graph and the products in units of a gradient over the same data, which is
             timed at the first state.
         seconds: Wall time of everything.
@@ -68,9 +68,13 @@ class SpectrumTracker:
     plans its probes by what that found (`hessian.quantities.warm_search`), unless starting from nothing is likely to be
     cheaper. After a state that cost more than the earlier ones from nothing, the next 4 start from nothing, then 16.
 
+    A trace that takes many probes is followed by the trace of the difference from an earlier state, where the matrix
+    changes slowly (`hessian.quantities.trace_changes`). These states share random vectors, so their errors are alike,
+    and the training must not depend on the traces that were measured.
+
     Each interval holds at its own state with the stated confidence, regardless of earlier states. A bound of what the
-    earlier eigenvectors leave out rests on a new random vector in their complement, and probes are new as well. Both
-    are independent of the matrix and of all earlier states. The earlier findings decide only how much is computed, not
+    earlier eigenvectors leave out rests on a new random vector in their complement, and the other probes are new as
+    well. Both are independent of the matrix and of all earlier states. The earlier findings decide only how much is computed, not
     what is certain. Of many states at 95 %, up to 5 % may have an interval that misses.
 
     Measured in evaluation mode: dropout is off, and batch norm uses its running statistics, or with
@@ -111,7 +115,8 @@ class SpectrumTracker:
             confidence: Confidence level of each interval.
             seed: Seed of starting vectors and probes; each state has streams of its own.
             products: Largest number of products at each state.
-            basis: Largest number of rows of the basis; the eigenvectors of the state before take 24 more.
+            basis: Largest number of rows of the basis; the eigenvectors of the state before take 24 more, and what a
+                trace is followed from up to 72.
             steps: As for `measure`.
             memory: A budget, as in `stable_rank_of`.
             progress: Called with a description of the current step.

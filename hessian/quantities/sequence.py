@@ -13,7 +13,7 @@ from hessian.numerics.symmetric import SymmetricOperator
 from hessian.quantities.estimates import Estimate, Measurement
 from hessian.quantities.measurement import LEAST_PRODUCTS, PARTS, STREAM, MeasureSettings, measure_from, stream_of
 from hessian.quantities.names import Quantity
-from hessian.quantities.trace_changes import VECTORS, TraceAnchor, half_of_sum
+from hessian.quantities.trace_changes import VECTORS, TraceAnchor
 from hessian.quantities.warm_search import WORTH, WarmStart
 
 TRACE = Quantity("trace")
@@ -85,6 +85,8 @@ def plan_differences(
         confidence: Confidence level of the interval.
     """
     best = None
+    if not half > 0.0 or not 0.0 < rest < inf:
+        return None
     for count in COUNTS:
         for share in SHARES:
             quantile = float(student.ppf((1.0 + _halved(confidence)) / 2.0, count / (1.0 - share) ** 2))
@@ -185,6 +187,7 @@ class MeasurementSequence:
                 spent, self._change = anchor.cost, change.variance / self._age**2
                 if not trial:
                     if change.trace.reached:
+                        self._failures = 0
                         return self._with_others(operator, settings, progress, change.trace, spent)
                     confidence = _halved(confidence)
         plan = self._plan(settings, spent) if anchor is not None else None
@@ -198,8 +201,7 @@ class MeasurementSequence:
 
     def _is_near(self, anchor: TraceAnchor, settings: MeasureSettings) -> bool:
         """Return whether a difference is likely to give the width asked for, if the change grows as before."""
-        parts = [(anchor.variance, anchor.degrees), anchor.part_of_change(self._change * self._age**2)]
-        half = half_of_sum(parts, _halved(settings.confidence)) + anchor.slack
+        half = anchor.half_width(self._change * self._age**2, _halved(settings.confidence))
         return 2.0 * half <= settings.relative_width * abs(anchor.trace)
 
     def _plan(self, settings: MeasureSettings, spent: int) -> Following | None:
@@ -232,10 +234,9 @@ class MeasurementSequence:
         assert self._start is not None
         self._basis, self._rest = cost - trace.probes, self._start.variance * trace.probes
         if plan is not None and trace.probes and trace.reached:
-            self._is_trial, count, self._failures = False, plan.count, 0
+            self._is_trial, count = False, plan.count
         elif tried:
-            self._failures += 1
-            self._waits = WAITS**self._failures
+            self._give_up()
         elif self._waits:
             self._waits -= 1
         elif trace.probes and TRIAL_SHARE * cost >= 2 * TRIAL + VECTORS:
@@ -244,7 +245,17 @@ class MeasurementSequence:
             return 0
         rng = np.random.default_rng([self._seed, STREAM + len(PARTS), self._place])
         self._anchor = TraceAnchor.of(operator, self._start, trace, count, rng)
+        self._age = 1
+        if not self._is_trial and not self._is_near(self._anchor, settings):  # the full measurement fell short
+            self._anchor = None
+            self._give_up()
+        self._age = 0
         return count
+
+    def _give_up(self) -> None:
+        """Measure the next matrices in full."""
+        self._failures += 1
+        self._waits = WAITS**self._failures
 
     def _with_others(
         self,

@@ -14,8 +14,8 @@ the skewest law.
 
 The interval holds for the change that is there, large or small, because the variance is estimated from this change. If
 it is too wide, the matrix is measured in full, and one of two intervals is reported. So each has half of the error
-probability. All matrices after $H_0$ use the same z, so their errors are alike: over a training, intervals miss more
-often together than independent ones would.
+probability. All matrices after $H_0$ use the same z. So their errors are alike, and the matrices must not depend on z: a
+training that is steered by these traces is not covered.
 """
 
 from __future__ import annotations
@@ -109,9 +109,10 @@ class TraceAnchor:
         """Products that a later matrix takes."""
         return len(self.vectors) + len(self.probes)
 
-    def part_of_change(self, variance: float) -> tuple[float, float]:
-        """Return the variance of the probes' mean and its degrees of freedom, given the variance of one form."""
-        return variance / len(self.probes), float(len(self.probes))
+    def half_width(self, variance: float, confidence: float) -> float:
+        """Return half of the width of a later trace's interval, given the variance of one form of the difference."""
+        count = len(self.probes)
+        return half_of_sum([(self.variance, self.degrees), (variance / count, count)], confidence) + self.slack
 
     def follow(self, operator: SymmetricOperator, width: float, confidence: float) -> TraceChange:
         """Measure the trace of a later matrix.
@@ -127,20 +128,19 @@ class TraceAnchor:
         turned = _images(operator, self.vectors)
         along = (turned.double() * self.vectors.double()).sum(dim=1).cpu().numpy()
         images = _images(operator, self.probes)
-        slack = self.slack + _rounding(operator, float(np.abs(along).sum()), images)
+        slack = _rounding(operator, float(np.abs(along).sum()), images)
         images -= self.images
         forms = np.array([float(z.double() @ y.double()) for z, y in zip(self.probes, images, strict=True)])
         whole = np.array([float(torch.linalg.vector_norm(y.double())) ** 2 for y in images])
         squares = np.maximum(whole - project_on(images, self.vectors).double().square().sum(dim=1).cpu().numpy(), 0.0)
-        directions, count = float(operator.P - len(self.vectors)), len(forms)
+        directions = float(operator.P - len(self.vectors))
         square = variance_of_form(float(shifted_squares(forms, squares, directions)[1].mean()), directions)
         value = self.trace + float(along.sum()) - self.inside + float(forms.mean())
-        half = half_of_sum([(self.variance, self.degrees), self.part_of_change(square)], confidence) + slack
+        half = self.half_width(square, confidence) + slack
         reached = 2.0 * half <= width * abs(value)
         limit = "" if reached else "the matrix has changed"
-        found = Estimate(
-            Quantity("trace"), value, value - half, value + half, confidence, count, reached, limit, 2.0 * slack
-        )
+        ends, uncertain = (value - half, value + half), 2.0 * (self.slack + slack)
+        found = Estimate(Quantity("trace"), value, *ends, confidence, len(forms), reached, limit, uncertain)
         return TraceChange(found, square)
 
 
