@@ -74,8 +74,8 @@ class SpectrumTracker:
 
     Each interval holds at its own state with the stated confidence, regardless of earlier states. A bound of what the
     earlier eigenvectors leave out rests on a new random vector in their complement, and the other probes are new as
-    well. Both are independent of the matrix and of all earlier states. The earlier findings decide only how much is computed, not
-    what is certain. Of many states at 95 %, up to 5 % may have an interval that misses.
+    well. Both are independent of the matrix and of all earlier states. The earlier findings decide only how much is
+    computed, not what is certain. Of many states at 95 %, up to 5 % may have an interval that misses.
 
     Measured in evaluation mode: dropout is off, and batch norm uses its running statistics, or with
     ``batch_norm="batch"`` those of each batch. The model does not change, and its modes are restored.

@@ -14,8 +14,8 @@ the skewest law.
 
 The interval holds for the change that is there, large or small, because the variance is estimated from this change. If
 it is too wide, the matrix is measured in full, and one of two intervals is reported. So each has half of the error
-probability. All matrices after $H_0$ use the same z. So their errors are alike, and the matrices must not depend on z: a
-training that is steered by these traces is not covered.
+probability. All matrices after $H_0$ use the same z. So their errors are alike, and the matrices must not depend on z:
+a training that is steered by these traces is not covered.
 """
 
 from __future__ import annotations
