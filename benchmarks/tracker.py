@@ -7,8 +7,8 @@ completely between two states, and the small network of docs/spectra.md, both fr
 writes to ``tracker.json`` the products of both (of the ResNet also the CPU time in gradients and the share of states at
 which the intervals overlap) and the share of intervals that contain the exact value (nominal 95 %).
 
-The part ``traces`` does the same for traces to a width of 0.6 % along paths of matrices of 1,000 rows that change
-slowly or fast, and ``training, trace`` for a perceptron on MNIST under gradient descent, to a width of 3 %.
+The part ``traces`` does the same for traces to a width of 2 % along paths of matrices of 300 rows that change slowly
+or fast, and ``training, trace`` for a perceptron on MNIST under gradient descent, to a width of 3 %.
 
 ``--only`` measures one part and keeps the others. One thread, CPU seconds.
 """
@@ -53,8 +53,8 @@ P, LENGTH, REPETITIONS = 80, 5, 25
 EXAMPLE_RUNS, EXAMPLE_STATES, EXAMPLE_EVERY = 5, 20, 5
 TURNS = {"slow": 0.01, "fast": 0.1, "complete": 1.0}
 """Sizes of the rotation between two states; at the last, nothing of an eigenvector is left."""
-TRACE_P, TRACE_LENGTH, TRACE_COLD = 1000, 12, 2
-TRACE_CHANGES = (0.003, 0.01, 0.03, 0.2)
+TRACE_P, TRACE_LENGTH, TRACE_COLD = 300, 5, 5
+TRACE_CHANGES = (0.002, 0.02, 0.2)
 """Relative changes of the bulk between two states."""
 TOGETHER = (("sharpness", "stable-rank"), ("smallest", "frobenius-squared"))
 TRUTHS: dict[str, Callable[[Array], float]] = {
@@ -251,7 +251,7 @@ def drifting(rng: np.random.Generator, change: float) -> Iterator[tuple[Array, T
 
 def traces(repetitions: int) -> dict[str, Any]:
     """Return cost and coverage of traces along paths of matrices, those of the first states included."""
-    settings = MeasureSettings(relative_width=0.006)
+    settings = MeasureSettings(relative_width=0.02)
     quantities = read_quantities("trace")
     answer: dict[str, Any] = {}
     for change in TRACE_CHANGES:

@@ -67,7 +67,7 @@ class TraceAnchor:
         trace: Estimate of the trace.
         variance: Its variance.
         degrees: Degrees of freedom of that variance.
-        slack: What rounding may change of the trace and of the differences.
+        slack: Largest effect of rounding on the trace and on the differences.
     """
 
     vectors: Tensor
