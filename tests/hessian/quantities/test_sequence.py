@@ -103,11 +103,11 @@ def test_a_matrix_of_another_size_starts_again():
 )
 def test_what_cannot_be_followed_is_searched_at_each_matrix(names, memory):
     sequence = MeasurementSequence(read_quantities(names), 0)
-    settings = MeasureSettings(relative_width=0.05, products=500, basis=40, steps=20, memory=memory)
-    for operator in path(0.0, 3, size=120):
-        found = sequence.measure(operator, settings)
-        assert DIFFERENCES not in found.products
-        assert "basis and probes" in found.products
+    settings = MeasureSettings(relative_width=0.02, products=500, basis=40, steps=20, memory=memory)
+    (operator,) = path(0.0, 1)
+    found = sequence.measure(operator, settings)
+    assert DIFFERENCES not in found.products  # a trace that is followed would keep some at the first matrix
+    assert "basis and probes" in found.products
 
 
 @pytest.mark.parametrize("products", [150, 230])
