@@ -7,6 +7,9 @@ the share of entries), the median width relative to the value, the share that re
 median number of products for all quantities of the matrix together. An interrupted run resumes, unless the
 estimators have changed since.
 
+``--headline`` measures only trace, sharpness and stable rank, asked together, 2,000 times on each of these matrices and
+on the networks of `interval_coverage.py`, and writes to ``headline_coverage.json``.
+
 ``--traces N`` compares estimators of the trace instead, at the same number of products, and writes to
 ``trace_estimators.json`` their root mean square errors: vectors of signs (Hutchinson), Hutch++ (Meyer, Musco, Musco and
 Woodruff, 2021), XTrace (Epperly, Tropp and Webber, 2024), and a Krylov basis with probes of its complement.
@@ -25,6 +28,7 @@ from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path[:] = [place for place in sys.path if os.path.abspath(place) != os.path.dirname(os.path.abspath(__file__))]
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import numpy as np
 import torch
@@ -32,7 +36,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 from torch import Tensor, nn
 
-from benchmarks.interval_coverage import CONFIDENCE, KNOWN, rotated
+from benchmarks.interval_coverage import CONFIDENCE, KNOWN, hessians, rotated
 from figures.provenance import machine, package_versions, sources_digest
 from hessian import Curvature, DenseOperator, Krylov, Profile, measure
 from hessian.lanczos.probes import draw_probes
@@ -47,6 +51,8 @@ WIDTH, STEPS, PRODUCTS, BASIS = 0.1, 12, 270, 24
 FEW_ROWS = 8
 """Rows of a basis in which extreme eigenvalues do not converge."""
 REPETITIONS = 200
+HEADLINE = ("trace", "sharpness", "stable-rank")
+HEADLINE_REPETITIONS = 2000
 
 
 def matrices() -> dict[str, Tensor]:
@@ -121,11 +127,11 @@ def covered(found: Any, exact: Any) -> float:
     return float((inside[0] <= below + 1e-12).all() and (outside[1] >= upto - 1e-12).all())
 
 
-def case(name: str, matrix: Tensor, repetitions: int) -> list[dict[str, Any]]:
-    """Measure all quantities of one matrix so many times."""
+def case(name: str, matrix: Tensor, repetitions: int, headline: bool) -> list[dict[str, Any]]:
+    """Measure all quantities of one matrix so many times, or only those of the headline."""
     operator, values = DenseOperator(matrix), torch.linalg.eigvalsh(matrix).numpy()
-    names = [Quantity.of(one) for one in quantities_of(name, values)]
-    extremes = [Quantity("sharpness"), Quantity("smallest")]
+    names = [Quantity.of(one) for one in (HEADLINE if headline else quantities_of(name, values))]
+    extremes = [] if headline else [Quantity("sharpness"), Quantity("smallest")]
     held: dict[str, list[tuple[float, float, float, bool]]] = {}
     started, products = time.perf_counter(), []
     for seed in follow(range(repetitions), name, "seed"):
@@ -137,11 +143,11 @@ def case(name: str, matrix: Tensor, repetitions: int) -> list[dict[str, Any]]:
             "chunk": 8,
         }
         found = measure(operator, names, products=PRODUCTS, basis=BASIS, **common)
-        few = measure(operator, extremes, products=PRODUCTS, basis=FEW_ROWS, **common)
+        few = measure(operator, extremes, products=PRODUCTS, basis=FEW_ROWS, **common) if extremes else None
         products.append(sum(found.products.values()))
         for label, one, result in [
             *((str(one), one, found[one]) for one in names),
-            *((f"{one} from {FEW_ROWS} rows", one, few[one]) for one in extremes),
+            *((f"{one} from {FEW_ROWS} rows", one, few[one]) for one in extremes if few is not None),
         ]:
             exact = truth(one, matrix, values)
             size = max(float(np.abs(exact).max()), 1e-300) if one.name != "density" else 1.0
@@ -257,21 +263,26 @@ def compare_traces(repetitions: int, out: Path) -> int:
 def main() -> int:
     """Measure all matrices; return 1 if a coverage is below nominal beyond chance."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repetitions", type=int, default=REPETITIONS, help=f"default: {REPETITIONS}")
+    help_of_repetitions = f"default: {REPETITIONS}, or {HEADLINE_REPETITIONS} with --headline"
+    parser.add_argument("--repetitions", type=int, help=help_of_repetitions)
+    parser.add_argument("--headline", action="store_true", help="only trace, sharpness and stable rank, more often")
     parser.add_argument("--only", default="", help="matrices whose name contains this")
     parser.add_argument("--traces", type=int, default=0, metavar="N", help="compare estimators of the trace instead")
-    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
+    parser.add_argument("--out", type=Path)
     options = parser.parse_args()
+    name_of_file = "headline_coverage.json" if options.headline else "quantity_coverage.json"
+    out = options.out or Path(__file__).with_name(name_of_file)
+    repetitions = options.repetitions or (HEADLINE_REPETITIONS if options.headline else REPETITIONS)
     torch.set_num_threads(1)
     digest()  # of what was imported
     if options.traces:
         return compare_traces(options.traces, Path(__file__).with_name("trace_estimators.json"))
-    rows: list[dict[str, Any]] = json.loads(options.out.read_text())["cases"] if options.out.exists() else []
-    done = {row["matrix"] for row in rows if row["estimator"] == digest() and row["repetitions"] == options.repetitions}
-    for name, matrix in matrices().items():
+    rows: list[dict[str, Any]] = json.loads(out.read_text())["cases"] if out.exists() else []
+    done = {row["matrix"] for row in rows if row["estimator"] == digest() and row["repetitions"] == repetitions}
+    for name, matrix in ({**matrices(), **hessians()} if options.headline else matrices()).items():
         if options.only not in name or name in done:
             continue
-        fresh = case(name, matrix, options.repetitions)
+        fresh = case(name, matrix, repetitions, options.headline)
         rows = [*(row for row in rows if row["matrix"] != name), *fresh]
         answer = {
             "confidence": CONFIDENCE,
@@ -285,7 +296,7 @@ def main() -> int:
             "cases": rows,
             "environment": {**machine(), "packages": package_versions(("rankproof", "numpy", "scipy", "torch"))},
         }
-        write_whole({options.out: (json.dumps(answer, indent=1) + "\n").encode()})
+        write_whole({out: (json.dumps(answer, indent=1) + "\n").encode()})
         for row in fresh:
             print(
                 f"{name}, {row['quantity']}: covered {row['coverage']:.3f}, width {row['median_relative_width']:.3g}, "

@@ -7,6 +7,9 @@ completely between two states, and the small network of docs/spectra.md, both fr
 writes to ``tracker.json`` the products of both (of the ResNet also the CPU time in gradients and the share of states at
 which the intervals overlap) and the share of intervals that contain the exact value (nominal 95 %).
 
+The part ``traces`` does the same for traces to a width of 2 % along paths of matrices of 300 rows that change slowly
+or fast, and ``training, trace`` for a perceptron on MNIST under gradient descent, to a width of 3 %.
+
 ``--only`` measures one part and keeps the others. One thread, CPU seconds.
 """
 
@@ -21,6 +24,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
+import functools
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -37,8 +41,10 @@ from figures.provenance import machine, package_versions
 from hessian import Curvature, DenseOperator, SpectrumTracker, exact_hessian, measure
 from hessian.quantities.measurement import MeasureSettings, measure_from, measure_with, stream_of
 from hessian.quantities.names import read_quantities
+from hessian.quantities.sequence import MeasurementSequence
 from workloads.files import write_whole
 from workloads.image_networks.resnet import resnet
+from workloads.image_networks.small import perceptron
 
 Array = NDArray[np.float64]
 STATES, EVERY, BEFORE, WIDTH = 100, 1, 60, 0.1
@@ -47,6 +53,9 @@ P, LENGTH, REPETITIONS = 80, 5, 25
 EXAMPLE_RUNS, EXAMPLE_STATES, EXAMPLE_EVERY = 5, 20, 5
 TURNS = {"slow": 0.01, "fast": 0.1, "complete": 1.0}
 """Sizes of the rotation between two states; at the last, nothing of an eigenvector is left."""
+TRACE_P, TRACE_LENGTH, TRACE_COLD = 300, 5, 5
+TRACE_CHANGES = (0.002, 0.02, 0.2)
+"""Relative changes of the bulk between two states."""
 TOGETHER = (("sharpness", "stable-rank"), ("smallest", "frobenius-squared"))
 TRUTHS: dict[str, Callable[[Array], float]] = {
     "sharpness": lambda values: float(values.max()),
@@ -211,11 +220,110 @@ def example(repetitions: int) -> dict[str, Any]:
     return answer
 
 
+class Turned:
+    """Known eigenvalues, whose eigenvectors turn in planes of two coordinates: a product takes little time."""
+
+    dtype, device = torch.float64, torch.device("cpu")
+
+    def __init__(self, values: Array, angle: float) -> None:
+        self.P, self.values, self.angle = len(values), torch.from_numpy(values), angle
+
+    def products(self, vectors: torch.Tensor) -> torch.Tensor:
+        """Multiply the matrix by each row, (k, P) to (k, P)."""
+        return self._turn(self._turn(vectors, -self.angle) * self.values, self.angle)
+
+    def _turn(self, x: torch.Tensor, angle: float) -> torch.Tensor:
+        one, other = x.tensor_split(2, dim=1)
+        cos, sin = float(np.cos(angle)), float(np.sin(angle))
+        return torch.cat([cos * one - sin * other, sin * one + cos * other], dim=1)
+
+
+def drifting(rng: np.random.Generator, change: float) -> Iterator[tuple[Array, Turned]]:
+    """Yield eigenvalues and matrices: four large ones that grow, and a positive bulk that spreads."""
+    where = rng.permutation(TRACE_P)
+    bulk, drift = 0.06 * np.abs(rng.standard_normal(TRACE_P - 4)), rng.standard_normal(TRACE_P - 4)
+    large = np.array([4.0, 3.0, 2.0, -1.5])
+    for place in range(TRACE_LENGTH):
+        values = np.empty(TRACE_P)
+        values[where] = np.r_[large * (1.0 + 0.3 * change * place), bulk * (1.0 + change * place * drift)]
+        yield values, Turned(values, 0.3 * change * place)
+
+
+def traces(repetitions: int) -> dict[str, Any]:
+    """Return cost and coverage of traces along paths of matrices, those of the first states included."""
+    settings = MeasureSettings(relative_width=0.02)
+    quantities = read_quantities("trace")
+    answer: dict[str, Any] = {}
+    for change in TRACE_CHANGES:
+        inside, by_difference, tracked, cold = [], [], [], []
+        for repetition in range(repetitions):
+            sequence = MeasurementSequence(quantities, repetition)
+            for place, (values, operator) in enumerate(drifting(np.random.default_rng([repetition, 2]), change)):
+                found = sequence.measure(operator, settings)
+                inside.append(float(values.sum()) in found["trace"])
+                by_difference.append("basis and probes" not in found.products)
+                tracked.append(sum(found.products.values()))
+                if repetition < TRACE_COLD:
+                    streams = functools.partial(_stream, numbers=(repetition, place))
+                    cold.append(sum(measure_with(operator, quantities, settings, streams).products.values()))
+        differences = [hit for hit, one in zip(inside, by_difference, strict=True) if one]
+        answer[f"change of {change:g} between two states"] = {
+            "states of each path": TRACE_LENGTH,
+            "intervals": len(inside),
+            "coverage": float(np.mean(inside)),
+            "share by differences": float(np.mean(by_difference)),
+            "coverage of these": float(np.mean(differences)) if differences else None,
+            "products at a state": float(np.mean(tracked)),
+            "products from nothing": float(np.mean(cold)),
+            "tracked over cold, in products": float(np.mean(tracked[: len(cold)]) / np.mean(cold)),
+        }
+        print(f"{change}: {list(answer.values())[-1]}", file=sys.stderr, flush=True)
+    return answer
+
+
+def _stream(part: str, numbers: tuple[int, ...]) -> np.random.Generator:
+    return stream_of(part, *numbers)
+
+
+def training_trace(states: int) -> dict[str, Any]:
+    """Return cost and coverage of the trace of a perceptron under gradient descent, every step and every fifth."""
+    images, labels = mnist(7, 600)
+    x = images.flatten(1).double()
+    answer: dict[str, Any] = {}
+    for every in (1, 5):
+        model = perceptron(x.shape[1], (16,), 10, 0).double()
+        optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
+        tracker = SpectrumTracker(model, CLASSES, (x, labels), every=every, quantities="trace", relative_width=0.03)
+        inside, cold = [], []
+        for step in range(-200, states * every):
+            optimiser.zero_grad()
+            CLASSES(model(x), labels).backward()
+            optimiser.step()
+            if step < 0 or (state := tracker(step)) is None:
+                continue
+            inside.append(float(exact_hessian(model, CLASSES, x, labels).trace()) in state["trace"])
+            alone = measure(Curvature(model, CLASSES, (x, labels)), "trace", relative_width=0.03, seed=step)
+            cold.append(sum(alone.products.values()))
+        tracked = [sum(state.measurement.products.values()) for state in tracker.states]
+        answer[f"every {every} steps"] = {
+            "parameters": tracker.states[0].measurement.P,
+            "states": len(tracked),
+            "intervals that contain the exact trace": int(np.sum(inside)),
+            "full measurements": int(sum("basis and probes" in s.measurement.products for s in tracker.states)),
+            "products at a state": float(np.mean(tracked)),
+            "products from nothing": float(np.mean(cold)),
+            "tracked over cold, in products": float(np.mean(tracked) / np.mean(cold)),
+        }
+        print(f"{every}: {list(answer.values())[-1]}", file=sys.stderr, flush=True)
+    return answer
+
+
 def main() -> None:
     """Run the parts, and write the JSON file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("tracker.json"))
-    parser.add_argument("--only", choices=(*(f"network, {name}" for name in ASKED), "paths", "example"))
+    parts_of_all = (*(f"network, {name}" for name in ASKED), "paths", "example", "traces", "training, trace")
+    parser.add_argument("--only", choices=parts_of_all)
     parser.add_argument("--states", type=int, default=STATES, help="states of the network")
     parser.add_argument("--repetitions", type=int, default=REPETITIONS, help="repetitions of each path")
     options = parser.parse_args()
@@ -226,6 +334,8 @@ def main() -> None:
     }
     parts["paths"] = (paths, (options.repetitions,))
     parts["example"] = (example, (EXAMPLE_RUNS,))
+    parts["traces"] = (traces, (options.repetitions,))
+    parts["training, trace"] = (training_trace, (options.states,))
     for name, (part, given) in parts.items():
         if options.only in (None, name):
             started = time.process_time()

@@ -20,7 +20,11 @@ from hessian.lanczos.memory import plan_pairs
 from hessian.numerics.fixed_arrays import fix_arrays
 from hessian.numerics.intervals import Interval, StableRankInterval
 from hessian.numerics.symmetric import SymmetricOperator
+from hessian.quantities.names import Quantity
+from hessian.quantities.sequence import MeasurementSequence
 from hessian.spectrum import SpectrumSettings, rank_by
+
+RANK = Quantity("stable-rank")
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,12 +37,14 @@ class StateSpectrum:
         angles: How far each vector is from an eigenvector at most, in radians; a right angle where nothing is known.
         missed: How far beyond the last value an eigenvalue may be that is missing among them, such as a copy of a
             repeated one; infinite if there was no search for such.
+        warm: The search of the stable rank started from the eigenvectors of an earlier state.
     """
 
     rank: StableRankInterval
     pairs: RitzPairs
     angles: Array
     missed: float = inf
+    warm: bool = False
 
     def __post_init__(self) -> None:
         fix_arrays(self)
@@ -55,20 +61,38 @@ def rank_columns(rank: StableRankInterval) -> dict[str, float]:
     }
 
 
+def sequence_of(settings: SpectrumSettings) -> MeasurementSequence | None:
+    """Return the sequence in which `state_spectrum` measures the stable rank of each state from the one before.
+
+    It is None under a budget of memory, in which the eigenvectors of the state before have no room.
+    """
+    return MeasurementSequence((RANK,), settings.seed) if settings.memory is None else None
+
+
 def state_spectrum(
-    operator: SymmetricOperator, settings: SpectrumSettings, progress: Progress | None = None
+    operator: SymmetricOperator,
+    settings: SpectrumSettings,
+    progress: Progress | None = None,
+    sequence: MeasurementSequence | None = None,
 ) -> StateSpectrum:
-    """Measure one state; the random streams are those of `measure_spectrum`, the same at every state.
+    """Measure one state; the eigenpairs start from nothing, with the random stream of `measure_spectrum`.
 
     Args:
         operator: The matrix at that state.
         settings: Accuracy, number of pairs, seed.
         progress: Called with a description of the current step.
+        sequence: Measures the stable rank from the findings of the states before; None: from nothing, with the random
+            stream of `measure_spectrum`, the same at every state.
 
     Raises:
         CurvatureError: Numbers out of their range, a matrix that is zero to rounding, or products that are not finite.
     """
-    rank = rank_by(settings, operator, settings.rng("stable rank"), progress)
+    warm = False
+    if sequence is None:
+        rank = rank_by(settings, operator, settings.rng("stable rank"), progress)
+    else:
+        measured = sequence.measure(operator, settings.for_quantities(), progress)
+        rank, warm = measured[RANK], measured.warm
     wanted, basis = min(settings.outliers, operator.P), 0
     if settings.memory is not None:  # with the vectors of the state before
         basis, _ = plan_pairs(operator, settings.memory, 2 * wanted + 1, 1)
@@ -84,7 +108,7 @@ def state_spectrum(
     pairs = replace(
         found, values=found.values[:wanted], vectors=found.vectors[:wanted], residuals=found.residuals[:wanted]
     )
-    return StateSpectrum(rank, pairs, angles_of(found)[:wanted], found.missed)
+    return StateSpectrum(rank, pairs, angles_of(found)[:wanted], found.missed, warm)
 
 
 def angles_of(pairs: RitzPairs) -> Array:

@@ -18,9 +18,9 @@ from hessian.loss.passed_checks import PassedChecks
 from hessian.numerics.symmetric import CurvatureError
 from hessian.operators.curvature import Curvature
 from hessian.quantities.estimates import Measurement, Profile
-from hessian.quantities.measurement import MeasureSettings, measure_from, stream_of
+from hessian.quantities.measurement import MeasureSettings
 from hessian.quantities.names import Quantity, read_quantities
-from hessian.quantities.warm_search import WarmStart
+from hessian.quantities.sequence import MeasurementSequence
 from rmt.results import Result, join_texts
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class TrackedState(Result):
         step: Number of the step.
         loss: Loss over the data of the measurement.
         measurement: Quantities with their intervals.
-        warm: The search started from the findings of the state before.
+        warm: The search started from the findings of an earlier state, or the trace from the trace of one.
         gradients: Time of the checks, the graph and the products in units of a gradient over the same data, which is
             timed at the first state.
         seconds: Wall time of everything.
@@ -68,10 +68,14 @@ class SpectrumTracker:
     plans its probes by what that found (`hessian.quantities.warm_search`), unless starting from nothing is likely to be
     cheaper. After a state that cost more than the earlier ones from nothing, the next 4 start from nothing, then 16.
 
+    A trace that takes many probes is followed by the trace of the difference from an earlier state, where the matrix
+    changes slowly (`hessian.quantities.trace_changes`). These states share random vectors, so their errors are alike,
+    and the training must not depend on the traces that were measured.
+
     Each interval holds at its own state with the stated confidence, regardless of earlier states. A bound of what the
-    earlier eigenvectors leave out rests on a new random vector in their complement, and probes are new as well. Both
-    are independent of the matrix and of all earlier states. The earlier findings decide only how much is computed, not
-    what is certain. Of many states at 95 %, up to 5 % may have an interval that misses.
+    earlier eigenvectors leave out rests on a new random vector in their complement, and the other probes are new as
+    well. Both are independent of the matrix and of all earlier states. The earlier findings decide only how much is
+    computed, not what is certain. Of many states at 95 %, up to 5 % may have an interval that misses.
 
     Measured in evaluation mode: dropout is off, and batch norm uses its running statistics, or with
     ``batch_norm="batch"`` those of each batch. The model does not change, and its modes are restored.
@@ -111,7 +115,8 @@ class SpectrumTracker:
             confidence: Confidence level of each interval.
             seed: Seed of starting vectors and probes; each state has streams of its own.
             products: Largest number of products at each state.
-            basis: Largest number of rows of the basis; the eigenvectors of the state before take 24 more.
+            basis: Largest number of rows of the basis; the eigenvectors of the state before take 24 more, and what a
+                trace is followed from up to 72.
             steps: As for `measure`.
             memory: A budget, as in `stable_rank_of`.
             progress: Called with a description of the current step.
@@ -126,10 +131,10 @@ class SpectrumTracker:
         self._settings = MeasureSettings(relative_width, confidence, products, basis, steps, 1, budget)
         self._quantities = read_quantities(quantities)
         self._model, self._loss, self._data = model, loss, data
-        self._every, self._seed, self._progress = int(every), int(seed), progress
+        self._every, self._progress = int(every), progress
         self._options: dict[str, Any] = {"checks": PassedChecks(), "memory": budget, **options}
         self._states: list[TrackedState] = []
-        self._start: WarmStart | None = None
+        self._sequence = MeasurementSequence(self._quantities, int(seed))
         self._gradient_seconds: float | None = None
 
     @property
@@ -161,23 +166,12 @@ class SpectrumTracker:
         try:
             with _evaluating(self._model):
                 operator = Curvature(self._model, self._loss, self._data, **self._options)
-                start = self._start if self._start is not None and self._start.fits(operator.P) else None
-                place = len(self._states)
-                measured, findings = measure_from(
-                    operator,
-                    self._quantities,
-                    self._settings,
-                    lambda part: stream_of(part, self._seed, place),
-                    start,
-                    self._progress,
-                )
+                measured = self._sequence.measure(operator, self._settings, self._progress)
                 cost = operator.cost(self._gradient_seconds)
         except CurvatureError as error:
             raise CurvatureError(f"step {step}: {error}", keywords=error.keywords) from error
         self._gradient_seconds = cost.gradient_seconds
-        self._start = findings
-        gradients = cost.gradients + cost.check_seconds / cost.gradient_seconds
-        seconds = time.perf_counter() - started
+        gradients, seconds = cost.gradients_with_checks, time.perf_counter() - started
         self._states.append(TrackedState(int(step), operator.loss, measured, measured.warm, gradients, seconds))
         return self._states[-1]
 

@@ -30,8 +30,9 @@ from hessian.numerics.intervals import Interval
 from hessian.numerics.symmetric import CurvatureError
 from hessian.operators.curvature import Curvature
 from hessian.operators.data_parallel import Workers
+from hessian.quantities.sequence import MeasurementSequence
 from hessian.spectrum import SpectrumSettings, describe_missed
-from hessian.through_training import StateSpectrum, overlaps, rank_columns, state_spectrum
+from hessian.through_training import StateSpectrum, overlaps, rank_columns, sequence_of, state_spectrum
 from runs.folder import CHECKPOINTS
 from runs.index import NAME
 from runs.networks.curvatures import SERVER, curvatures
@@ -62,8 +63,10 @@ def measure_checkpoints(
         One row for each eigenvalue at each state: number (in the file's name), file, samples, loss, value, low, high
         (the stable rank with its interval), largest (the spectral norm), frobenius, place (from 0, by decreasing
         eigenvalues), eigenvalue, residual, missed (how far beyond the last eigenvalue another may be that the rows of
-        the state lack; infinite if there was no search), and overlap, overlap_low, overlap_high with the eigenvector
-        of the same place one state before; missing at the first.
+        the state lack; infinite if there was no search), overlap, overlap_low, overlap_high with the eigenvector of
+        the same place one state before (missing at the first), and the cost of the state: products, gradients (time
+        of the products and checks in gradients over the same data, timed at the first state) and warm (the stable
+        rank started from the eigenvectors of the state before).
 
     Raises:
         CurvatureError: Names, files, model, loss or data are not valid; the message names cause and remedy.
@@ -75,11 +78,12 @@ def measure_checkpoints(
         progress(f"{len(files)} files in the order of {order_of_states(folder)}{words}")
     states = [lambda model, path=path: load_state(model, path) for path in files.values()]
     rows: list[dict[str, Any]] = []
-    before = None
+    before, sequence, gradient = None, sequence_of(request.settings), None
     for (number, path), operator in zip(files.items(), operators_of(request, states, progress), strict=True):
         if not rows:
             _expect(expect, request, operator, len(files))
-        found, now = _state(request, operator, path.name, progress)
+            gradient = operator.cost().gradient_seconds
+        found, now = _state(request, operator, path.name, progress, gradient, sequence)
         del operator  # its graph, before the next one is built
         rows += _rows({"number": number, "file": path.name, **found}, now, before)
         before = now
@@ -106,7 +110,8 @@ def measure_run(
 
     Returns:
         The rows of `measure_checkpoints` for the server (client -1) and each client at each round (number). The
-        server's overlaps are with its previous state, a client's with the server at the same round.
+        server's overlaps are with its previous state, a client's with the server at the same round. Clients start from
+        nothing, because the eigenvectors of each would need as much memory as the server's.
 
     Raises:
         CurvatureError, RunError, FederationError, DataError: The run, its data or its numbers are not valid.
@@ -128,14 +133,18 @@ def measure_run(
         "checks": PassedChecks(),
     }
     rows: list[dict[str, Any]] = []
-    before = None
+    before, sequence = None, sequence_of(request.settings)
+    gradients: dict[int, float] = {}
     kept = sum(bool(NAME.fullmatch(path.name)) for path in (folder / CHECKPOINTS).glob("*"))
     for number, weights in run.states():
         measured = (SERVER, *range(clients))
         for client, operator in curvatures(run.problem, weights, measured, request.double, **options):
             if not rows:  # the clients' own samples are as many as the server's together
                 _expect(expect, request, operator, (kept + 1) * (1 + bool(clients)))
-            found, now = _state(request, operator, f"round {number}, {_name(client)}", progress)
+            of_server = sequence if client == SERVER else None
+            gradients.setdefault(client, operator.cost().gradient_seconds)
+            name = f"round {number}, {_name(client)}"
+            found, now = _state(request, operator, name, progress, gradients[client], of_server)
             del operator
             rows += _rows({"number": number, "client": client, **found}, now, before)
             before = now if client == SERVER else before
@@ -154,7 +163,12 @@ def _name(client: int) -> str:
 
 
 def _state(
-    request: SpectrumRequest, operator: Curvature, name: str, progress: Progress | None
+    request: SpectrumRequest,
+    operator: Curvature,
+    name: str,
+    progress: Progress | None,
+    gradient: float | None,
+    sequence: MeasurementSequence | None,
 ) -> tuple[dict[str, float], StateSpectrum]:
     """Return a state's numbers for the table, and its spectrum."""
     if progress is not None:
@@ -162,10 +176,12 @@ def _state(
     with explain_memory_errors():
         try:
             told = None if progress is None else (lambda text: progress(f"{name}: {text}"))
-            now = state_spectrum(operator, settings_of(request, operator), told)
+            now = state_spectrum(operator, settings_of(request, operator), told, sequence)
         except CurvatureError as error:
             raise CurvatureError(f"{name}: {error}", keywords=error.keywords) from error
-    return {"samples": operator.samples, "loss": operator.loss, **rank_columns(now.rank)}, now
+    cost = operator.cost(gradient)
+    spent = {"products": cost.products, "gradients": cost.gradients_with_checks, "warm": now.warm}
+    return {"samples": operator.samples, "loss": operator.loss, **rank_columns(now.rank), **spent}, now
 
 
 def _rows(same: dict[str, Any], now: StateSpectrum, other: StateSpectrum | None) -> Iterator[dict[str, Any]]:
@@ -223,7 +239,8 @@ def checkpoints_summary(table: pd.DataFrame, confidence: float) -> str:
         who = "  " + f"{_name(one['client']):<10}" if of_run else ""
         lines.append(
             f"{one['number']:>10}{who}  loss {one['loss']:<9.4g}  {one['value']:.4g}, {one['low']:.4g} to "
-            f"{one['high']:.4g}  {one['eigenvalue']:<8.4g}{ends}"
+            f"{one['high']:.4g}  {one['eigenvalue']:<8.4g}{ends}  {one['products']} products, {one['gradients']:.0f} "
+            f"gradients{' from the state before' if one['warm'] else ''}"
         )
         if lacking := describe_missed(one["missed"], 2.0 * SpectrumSettings.tolerance * one["largest"]):
             lines.append(f"{'':>10}  {lacking.replace('raise products', 'raise --products')}")

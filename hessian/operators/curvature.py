@@ -72,6 +72,11 @@ class Cost(Result):
         """The time in units of one gradient over the same data."""
         return self.seconds / self.gradient_seconds
 
+    @property
+    def gradients_with_checks(self) -> float:
+        """The time with the checks in units of one gradient over the same data."""
+        return (self.seconds + self.check_seconds) / self.gradient_seconds
+
 
 @dataclass
 class _Spent:

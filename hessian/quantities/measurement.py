@@ -179,6 +179,7 @@ def measure_from(
     streams: Callable[[str], np.random.Generator],
     start: WarmStart | None,
     progress: Progress | None = None,
+    finer: float = 1.0,
 ) -> tuple[Measurement, WarmStart]:
     """Measure quantities, starting from what was found of a similar matrix, and return what the next may start from.
 
@@ -190,11 +191,12 @@ def measure_from(
         start: Findings about a similar matrix; None: none. They are not used if a quantity needs converged eigenpairs
             (those of `BY_RULES`, and the diagonal), or if a budget of memory stores the basis in lower precision.
         progress: Called with a description of the current step.
+        finer: Share of the width asked for at which the probes of the trace aim.
 
     Raises:
         CurvatureError: As in `measure`.
     """
-    measured, findings = _measure(operator, quantities, settings, streams, start, progress, keep=True)
+    measured, findings = _measure(operator, quantities, settings, streams, start, progress, keep=True, finer=finer)
     assert findings is not None
     return measured, findings
 
@@ -207,6 +209,7 @@ def _measure(
     start: WarmStart | None,
     progress: Progress | None,
     keep: bool,
+    finer: float = 1.0,
 ) -> tuple[Measurement, WarmStart | None]:
     """Return the measurement, and its findings if they are to be kept."""
     names = frozenset(one.name for one in quantities)
@@ -235,6 +238,7 @@ def _measure(
         _report(progress, PARTS[0]),
         names,
         _rows_for_rules(operator.P, settings.steps) if by_rules else 0,
+        finer=finer,
     )
     searched: tuple[WarmSearch, Searched] | None = None
     usable = not by_rules and "diagonal" not in names and plan.store == Store()
@@ -287,6 +291,9 @@ def _measure(
         return measured, None
     cold = counted.count - before if searched is None or start is None else start.products
     findings = WarmStart.of(found, cold, scaled.unit)
+    if "trace" in names:
+        variance, degrees = search.trace_error(found)
+        findings = replace(findings, variance=variance * scaled.unit**2, degrees=degrees)
     return measured, findings if start is None else start.follow(findings, counted.count, tried=count > 0)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf, sqrt
 
 import numpy as np
@@ -14,7 +14,7 @@ from hessian.lanczos.stable_rank import Searched, StableRankEstimator
 from hessian.numerics.intervals import Interval
 from hessian.quantities.estimates import Estimate
 from hessian.quantities.names import Quantity
-from hessian.quantities.random_forms import half_width, probes_needed, shifted_squares
+from hessian.quantities.random_forms import half_width, probes_needed, shifted_squares, variance_of_form
 
 SIGNS = {"sharpness": 1.0, "smallest": -1.0}
 """Extreme eigenvalues, and the sign that makes each the largest."""
@@ -30,10 +30,12 @@ class SharedSearch(StableRankEstimator):
     Attributes:
         wanted: Names of the quantities.
         rows: Least number of rows of the basis, if there is room: those from which converged pairs are taken.
+        finer: Share of the width asked for at which the probes of the trace aim.
     """
 
     wanted: frozenset[str]
     rows: int
+    finer: float = field(default=1.0, kw_only=True)
 
     def search_from(self, krylov: Krylov) -> Searched:
         """Complete a basis, and draw probes if a quantity needs them.
@@ -115,6 +117,15 @@ class SharedSearch(StableRankEstimator):
         slack = krylov.size * krylov.rounding + unit * sqrt(left * max(size, 0.0))
         return Interval(value, value - half - slack, value + half + slack), slack
 
+    def trace_error(self, found: Searched) -> tuple[float, float]:
+        """Return the variance of the trace's estimate, and the degrees of freedom with which it is known."""
+        krylov, probes = found.krylov, found.probes
+        if probes.exact:
+            return 0.0, inf
+        square, degrees = self._trace_moments(krylov, probes)
+        count = len(probes.forms)
+        return variance_of_form(square, krylov.P - krylov.size) / count, degrees * count
+
     def _trace_moments(self, krylov: Krylov, probes: Probes) -> tuple[float, float]:
         """Return the complement's squared norm about its mean eigenvalue, and the degrees of freedom of one probe."""
         shift, squares = shifted_squares(probes.forms, probes.squares, probes.directions)
@@ -143,7 +154,7 @@ class SharedSearch(StableRankEstimator):
         rest, left = predict_trace(krylov), krylov.P - krylov.size
         if left == 0:
             return 0.0
-        half = 0.425 * self.width * abs(float(krylov.compression.trace()) + rest)
+        half = 0.425 * self.finer * self.width * abs(float(krylov.compression.trace()) + rest)
         square = max(predict_rest(krylov).square - rest**2 / left, 0.0)
         forms = 2.0 * square * (quantile(self.confidence) / half) ** 2 if half > 0.0 else inf
         return max(squares, min(forms, float(left)))
@@ -154,7 +165,7 @@ class SharedSearch(StableRankEstimator):
             return squares
         interval, slack = self._trace(krylov, probes)
         target = self.width * abs(interval.value)
-        half = 0.5 * max(0.85 * target - 2.0 * slack, target / 3.0)
+        half = 0.5 * self.finer * max(0.85 * target - 2.0 * slack, target / 3.0)
         square, degrees = self._trace_moments(krylov, probes)
         needed = probes_needed(square, krylov.P - krylov.size, degrees, self.confidence, half)
         return max(squares, PILOT, needed)

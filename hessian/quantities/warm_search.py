@@ -79,6 +79,8 @@ class WarmStart:
         forms: Trace outside of the basis, likewise.
         deviation: Standard deviation of one probe.
         probes: Number of probes.
+        variance: Variance of the estimate of the trace; infinite if it was not measured.
+        degrees: Degrees of freedom with which that variance is known.
         failures: Searches in a row that cost more with vectors than the last one from nothing.
         waits: States to come that start from nothing.
     """
@@ -90,6 +92,8 @@ class WarmStart:
     forms: float = 0.0
     deviation: float = 0.0
     probes: int = 0
+    variance: float = inf
+    degrees: float = 1.0
     failures: int = 0
     waits: int = 0
 
@@ -371,7 +375,7 @@ class WarmSearch(SharedSearch):
             allowed = self._share_left(krylov, share) * (known_square(krylov) + mean)
             needed = bounded_count(mean, bound, self._confidence_of_probes, allowed, left)
         if "trace" in self.wanted:
-            half = 0.5 * share * self.width * abs(float(krylov.compression.trace()) + forms)
+            half = 0.5 * share * self.finer * self.width * abs(float(krylov.compression.trace()) + forms)
             degrees, directions = degrees_of(mean, bound), float(krylov.P - krylov.size)
             needed = max(needed, probes_needed(mean, directions, degrees, self._confidence_of_probes, half))
         return min(needed, left)

@@ -77,6 +77,10 @@ def test_every_state_has_the_numbers_of_its_dense_hessian(capsys, tmp_path, stat
     assert [row["value"] for row in stored["rows"]] == table.value.tolist()
     assert [row["overlap"] is None for row in stored["rows"]] == table.overlap.isna().tolist()
     assert table.number.tolist() == [0, 0, 0, 10, 10, 10, 20, 20, 20]
+    cost = table.groupby("number").first()
+    assert (cost.products >= 22 + 4).all()  # basis and pilot of the stable rank, and pairs
+    assert (cost.gradients > 0.0).all()
+    assert not cost.warm.iloc[0]
     before = None
     for number, (values, vectors) in spectra.items():
         state = table[table.number == number]
@@ -93,7 +97,8 @@ def test_every_state_has_the_numbers_of_its_dense_hessian(capsys, tmp_path, stat
             assert (state.overlap_high - state.overlap_low < 0.2).any()
         before = leading
         one = state.iloc[0]
-        assert re.search(rf"^ +{number}  loss .*{one.value:.4g}, {one.low:.4g} to {one.high:.4g}", out, flags=re.M)
+        numbers = rf"{one.value:.4g}, {one.low:.4g} to {one.high:.4g}.* {one.products} products, {one.gradients:.0f} "
+        assert re.search(rf"^ +{number}  loss .*{numbers}gradients", out, flags=re.M)
 
 
 def test_results_of_other_states_are_not_replaced(tmp_path, monkeypatch):
@@ -280,7 +285,7 @@ def test_workers_change_no_number_of_states_or_runs(capsys, tmp_path, states, tr
             out = tmp_path / measure.__name__ / workers
             status, _, err = measure(capsys, folder, out, *more, "--workers", workers)
             assert status == 0, err
-            tables[workers] = pd.read_csv(out / "checkpoints.csv").select_dtypes("number")
+            tables[workers] = pd.read_csv(out / "checkpoints.csv").select_dtypes("number").drop(columns="gradients")
         pd.testing.assert_frame_equal(tables["1"], tables["2"], rtol=1e-6, atol=1e-6)
 
 

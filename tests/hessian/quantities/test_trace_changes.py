@@ -1,0 +1,102 @@
+"""Traces by the difference from an earlier matrix: exact without a change, and intervals that hold for any change."""
+
+from math import inf, sqrt
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import binom
+from scipy.stats import t as student
+
+from hessian import CurvatureError, DenseOperator
+from hessian.quantities.estimates import Estimate
+from hessian.quantities.names import Quantity
+from hessian.quantities.trace_changes import TraceAnchor, half_of_sum
+from hessian.quantities.warm_search import WarmStart
+
+P = 40
+VALUES = np.r_[3.0, -2.0, 1.0, np.linspace(-0.3, 0.5, P - 3)]
+
+
+def anchor_of(basis, seed, count=8, kept=3, error=0.0, variance=0.0):
+    """Return what is kept of the matrix with these eigenvectors, whose trace was estimated with an error."""
+    operator = DenseOperator(torch.from_numpy((basis * VALUES) @ basis.T).clone())
+    start = WarmStart(torch.from_numpy(basis[:, :kept].T.copy()), VALUES, 50, 0.0, variance=variance, degrees=inf)
+    value = float(VALUES.sum()) + error
+    trace = Estimate(Quantity("trace"), value, value - 1.0, value + 1.0, 0.95, 20, reached=True)
+    return operator, TraceAnchor.of(operator, start, trace, count, np.random.default_rng([seed, 1]))
+
+
+def basis_of(rng):
+    return np.linalg.qr(rng.standard_normal((P, P)))[0]
+
+
+def test_an_unchanged_matrix_has_the_trace_of_the_earlier_one_at_one_product_for_each_row():
+    operator, anchor = anchor_of(basis_of(np.random.default_rng(0)), 0)
+    found = anchor.follow(operator, 0.05, 0.95)
+    assert found.trace.value == pytest.approx(VALUES.sum(), rel=1e-12)
+    assert found.trace.width < 1e-9
+    assert found.variance < 1e-20
+    assert anchor.cost == 3 + 8
+    assert found.trace.reached
+
+
+def test_a_change_along_the_kept_vectors_is_seen_without_chance():
+    basis = basis_of(np.random.default_rng(1))
+    _, anchor = anchor_of(basis, 1)
+    moved = np.r_[5.0, -1.0, 1.5, VALUES[3:]]
+    found = anchor.follow(DenseOperator(torch.from_numpy((basis * moved) @ basis.T)), 0.05, 0.95)
+    assert found.trace.value == pytest.approx(moved.sum(), rel=1e-12)
+    assert moved.sum() in found.trace
+
+
+def changed(kind, matrix, rng):
+    """Return a matrix that differs little, in one direction only, along the kept vectors too, or in everything."""
+    noise = rng.standard_normal((P, P)) / np.sqrt(P)
+    direction = rng.standard_normal(P) / np.sqrt(P)
+    return {
+        "little": matrix + 0.01 * (noise + noise.T) + 0.02 * np.eye(P),
+        "one direction": matrix + 2.0 * np.outer(direction, direction),
+        "much": matrix @ (np.eye(P) + noise) + (np.eye(P) + noise).T @ matrix,
+        "unrelated": noise @ noise.T,
+    }[kind]
+
+
+@pytest.mark.parametrize("error", [0.0, 0.3])
+@pytest.mark.parametrize("kind", ["little", "one direction", "much", "unrelated"])
+def test_intervals_cover_small_and_large_changes(kind, error):
+    repetitions, confidence, inside = 150, 0.9, 0
+    for seed in range(repetitions):
+        rng = np.random.default_rng([seed, 2])
+        basis = basis_of(rng)
+        off = error * rng.standard_normal()
+        operator, anchor = anchor_of(basis, seed, error=off, variance=error**2)
+        matrix = changed(kind, operator.matrix.numpy(), rng)
+        found = anchor.follow(DenseOperator(torch.from_numpy((matrix + matrix.T) / 2.0)), 0.05, confidence)
+        inside += float(np.trace(matrix)) in found.trace
+    assert inside >= binom.ppf(0.002, repetitions, confidence)
+    if kind == "much":  # and are not too wide either
+        assert inside <= binom.ppf(0.9999, repetitions, 0.97)
+
+
+def test_a_change_that_is_too_large_for_the_width_says_so():
+    rng = np.random.default_rng(3)
+    _, anchor = anchor_of(basis_of(rng), 3)
+    noise = rng.standard_normal((P, P))
+    found = anchor.follow(DenseOperator(torch.from_numpy(noise @ noise.T)), 0.05, 0.95)
+    assert not found.trace.reached
+    assert found.trace.limit
+
+
+def test_products_that_are_not_finite_are_refused():
+    operator, anchor = anchor_of(basis_of(np.random.default_rng(4)), 4)
+    operator.matrix[0, 0] = float("nan")
+    with pytest.raises(CurvatureError, match="not finite"):
+        anchor.follow(operator, 0.05, 0.95)
+
+
+def test_variances_of_independent_estimates_add_up_with_degrees_between_theirs():
+    assert half_of_sum([(0.0, inf), (0.0, 3.0)], 0.95) == 0.0
+    assert half_of_sum([(4.0, 7.0), (0.0, 3.0)], 0.95) == pytest.approx(2.0 * student.ppf(0.975, 7.0))
+    assert half_of_sum([(1.0, 6.0), (1.0, 6.0)], 0.9) == pytest.approx(sqrt(2.0) * student.ppf(0.95, 12.0))
+    assert half_of_sum([(9.0, inf), (16.0, 8.0)], 0.95) == pytest.approx(5.0 * student.ppf(0.975, 8.0 * (25 / 16) ** 2))
