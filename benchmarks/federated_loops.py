@@ -114,6 +114,20 @@ class InPlace(Bare):
                     parameter.sub_(grad, alpha=self.task.rate)
 
 
+class RoundedTwice(Bare):
+    """The same, with each product rounded before the difference, as in our steps."""
+
+    def train(self, batches: Iterator[Tensor]) -> None:
+        """Take a client's steps."""
+        parameters = list(self.module.parameters())
+        for samples in batches:
+            loss = nn.functional.cross_entropy(self.module(self.task.x[samples]), self.task.y[samples])
+            gradients = torch.autograd.grad(loss, parameters)
+            with torch.no_grad():
+                for parameter, grad in zip(parameters, gradients, strict=True):
+                    parameter.sub_(grad * self.task.rate)
+
+
 class Gradients(Bare):
     """Forward and backward passes over the same batches only: the lower limit."""
 
