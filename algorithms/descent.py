@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from algorithms.federation import Client, FederationError, Memory, require_whole
+from algorithms.multiples import add_multiple_
 from algorithms.optimisers import Optimiser, count_singly, gradient_step
 from algorithms.schedules import Schedule
 from algorithms.tree import Split, narrow, wide
@@ -180,15 +181,20 @@ def differentiate(loss: Callable[[list[Tensor]], tuple[Tensor, Any]], at: list[T
     with torch.enable_grad():
         variables = [leaf.detach().requires_grad_() for leaf in at]
         value, auxiliary = loss(variables)
-        if not value.requires_grad:  # the loss does not depend on them
-            return [None] * len(at), auxiliary
-        try:
-            gradients = torch.autograd.grad(value, variables, allow_unused=True)
-        except RuntimeError as error:
-            if "for sparse tensors" not in str(error):
-                raise
-            raise FederationError("a factorised layer has sparse gradients; make it with sparse=False") from error
-    return [None if grad is None else to_dense(grad) for grad in gradients], auxiliary
+        return _gradients_of(value, variables), auxiliary
+
+
+def _gradients_of(value: Tensor, variables: list[Tensor]) -> Gradients:
+    """Return the gradients of a loss that was computed from variables."""
+    if not value.requires_grad:  # the loss does not depend on them
+        return [None] * len(variables)
+    try:
+        gradients = torch.autograd.grad(value, variables, allow_unused=True)
+    except RuntimeError as error:
+        if "for sparse tensors" not in str(error):
+            raise
+        raise FederationError("a factorised layer has sparse gradients; make it with sparse=False") from error
+    return [None if grad is None else to_dense(grad) for grad in gradients]
 
 
 def _differentiate_within(
@@ -267,6 +273,10 @@ def descend(
     that do not affect the loss of a step are not updated, and neither is their optimiser state, even with weight decay,
     as in `torch.optim`. With a correction or a pull, all parameters are updated.
 
+    Every step makes new tensors, unless the client has a method ``bind_weights(w)``: a context that yields its loss as
+    a function of a batch, at weights that may change in place between calls. Plain steps along the gradient of its
+    batches are then taken in place, on a copy of the start, if they are not recorded.
+
     Args:
         client: The client whose loss is reduced.
         start: Parameters: a tree, or mappings and tuples of trees.
@@ -294,6 +304,9 @@ def descend(
         state = settings.optimiser.start(w)
     if memory.drawn is None and settings.batch is not None:
         raise FederationError(f"no batches of {settings.batch} were drawn: pass `draw=settings.draw` to the mean")
+    others = correction is not None or rates is not None or bool(pull)
+    if assemble is weights and not others and _can_step_in_place(client, split, settings, memory):
+        return Descended(split.rebuild(_step_in_place(client, split, settings, memory)), {})
     steps, done = settings.count(memory.drawn), 0
     if recorded is not None:
         done, w, observed, state = recorded
@@ -328,6 +341,31 @@ def descend(
     if memory.steps is not None:
         memory.steps.finish(result)
     return result
+
+
+def _can_step_in_place(client: Any, split: Split, settings: Descent, memory: Memory) -> bool:
+    """Return whether a client takes plain steps, and nobody sees the weights between two of them."""
+    plain = settings.optimiser is None and settings.clip is None and split.plain and not split.names
+    divided = memory.drawn is None or getattr(client, "parts", None) is not None
+    if not plain or not split.trained or divided or getattr(client, "bind_weights", None) is None:
+        return False
+    transformed = torch._C._are_functorch_transforms_active() or torch.is_inference_mode_enabled()
+    return memory.steps is None and not transformed
+
+
+def _step_in_place(client: Any, split: Split, settings: Descent, memory: Memory) -> list[Tensor]:
+    """Return the weights after plain steps, with the same bits as from `gradient_step`.
+
+    All steps overwrite one copy of the weights, and the client binds and checks it once.
+    """
+    w = [leaf.detach().clone().requires_grad_() for leaf in split.trained]
+    steps = settings.count(memory.drawn)
+    with torch.enable_grad(), client.bind_weights(split.rebuild(w)) as loss:
+        for step, batch in enumerate(memory.drawn):
+            gradients = _fill(_gradients_of(loss(batch), w), w)
+            with torch.no_grad():
+                add_multiple_(w, gradients, -settings.rate(memory.round, step, steps))
+    return [leaf.detach() for leaf in w]
 
 
 def _step(

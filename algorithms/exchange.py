@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from numbers import Integral
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
@@ -293,11 +294,15 @@ def first_that_is_not_finite(acknowledgements: Sequence[Acknowledgement]) -> int
 def _finite(leaves: Sequence[Tensor]) -> Tensor | None:
     """Return whether all entries are finite, as a scalar on their device.
 
-    It suffices to look at the minimum and the maximum of each tensor, because they are NaN if any entry is.
+    A finite sum has only finite entries, and on a processor it is the fastest test. Otherwise, it suffices to look at
+    the minimum and the maximum of each tensor, because they are NaN if any entry is.
     """
-    ends = [end for leaf in leaves if leaf.is_floating_point() and leaf.numel() for end in torch.aminmax(leaf.detach())]
-    if not ends:
+    numbers = [leaf.detach() for leaf in leaves if leaf.is_floating_point() and leaf.numel()]
+    if not numbers:
         return None
+    if all(leaf.is_cpu and isfinite(leaf.sum()) for leaf in numbers):
+        return torch.tensor(True, device="cpu")
+    ends = [end for leaf in numbers for end in torch.aminmax(leaf)]
     if any(end.dtype != ends[0].dtype for end in ends):
         ends = [end.double() for end in ends]
     return torch.isfinite(torch.stack(ends)).all()

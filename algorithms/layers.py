@@ -6,7 +6,7 @@ norm uses the batch, and `observe` returns the new running statistics.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -136,6 +136,32 @@ def observe(
     with substitute(prepared, weights, followed):
         output = prepared.module(*inputs)
         return output, {name: _current(prepared, name) for name in followed}
+
+
+@contextmanager
+def bind(network: Factorable, weights: Mapping[str, Weight]) -> Iterator[Callable[..., Any]]:
+    """Put weights into the module for several calls, between which their tensors may change in place.
+
+    Args:
+        network: The module.
+        weights: Weights, as in `call`.
+
+    Yields:
+        A function of the module's inputs that returns its output. As in `call`, each call begins with the same buffers.
+
+    Raises:
+        FederationError: As in `call`.
+    """
+    with substitute(network, weights):
+        buffers = {name: _current(network, name) for name in network.others}
+
+        def bound(*inputs: Any) -> Any:
+            for name in buffers:
+                for where, key, copy in _copy(network, name, buffers):
+                    where[key] = copy
+            return network.module(*inputs)
+
+        yield bound
 
 
 def _spread_over_clients(weights: Mapping[str, Weight], names: Collection[str], inputs: Any) -> dict[str, Tensor]:

@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from algorithms.federation import FederationError
+from algorithms.multiples import add_multiple
 
 Tensors = list[Tensor]
 
@@ -204,16 +205,7 @@ def gradient_step(w: Tensors, gradients: Tensors, rate: float) -> Tensors:
     """Return w - rate g, with the product rounded before the difference."""
     if _one_by_one(w, gradients):
         return [value - rate * grad for value, grad in zip(w, gradients, strict=True)]
-    if any(map(_differ, w, gradients)):
-        return list(torch._foreach_sub(w, torch._foreach_mul(gradients, rate)))
-    stepped = list(torch._foreach_mul(gradients, -rate))
-    torch._foreach_add_(stepped, w)  # the same bits, without memory for a second result
-    return stepped
-
-
-def _differ(one: Tensor, other: Tensor) -> bool:
-    """Return whether two tensors differ in type, shape or layout, so a sum depends on which of them comes first."""
-    return one.dtype != other.dtype or one.shape != other.shape or one.stride() != other.stride()
+    return add_multiple(w, gradients, -rate)
 
 
 class _List:

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from algorithms.exchange import Acknowledgement, Exchange, FederationError, Reply
+from algorithms.multiples import add_multiple_
 from algorithms.tree import narrow, wide
 
 PARTS = 16
@@ -62,6 +63,23 @@ class Sum:
         """
         require_same(other.form, self.form, number)
         return Sum(add_up(self.total, other.total), self.form)
+
+    def plus_share(self, leaves: list[Tensor], form: Form, share: float, number: int) -> Sum:
+        """Return the sum with a share of an upload, rounded before the addition; this sum's tensors are overwritten.
+
+        Args:
+            leaves: Tensors of the upload.
+            form: Its form.
+            share: The share.
+            number: Number of the client, for errors.
+
+        Raises:
+            FederationError: The upload has another form.
+        """
+        require_same(form, self.form, number)
+        if leaves:
+            add_multiple_(self.total, [wide(leaf) for leaf in leaves], share)
+        return Sum(self.total, self.form)
 
     def message(self) -> Any:
         """Return the sum as a message, in the types of the uploads."""
@@ -128,8 +146,10 @@ class Folding:
         result = reply.upload if then is None else then(reply.upload)
         self.acknowledgements.append(Acknowledgement.of(number, reply, () if then is None else result))
         leaves, form = flatten(result, number)
-        product, partial = Sum(_times(leaves, share), form), self.partial
-        partial = product if partial is None else partial.plus(product, number)
+        partial = self.partial
+        partial = (
+            Sum(_times(leaves, share), form) if partial is None else partial.plus_share(leaves, form, share, number)
+        )
         if len(self.acknowledgements) % self._size == 0 or len(self.acknowledgements) == size:
             self.total, partial = partial if self.total is None else self.total.plus(partial, number), None
         self.partial = partial

@@ -136,9 +136,10 @@ class Split:
         trained: The trained leaves, in order.
         form: The structure of the message without those names.
         names: Names of the entries that are not trained.
+        plain: Whether the message is a tree of tensors.
     """
 
-    __slots__ = ("_form", "_leaves", "_names", "_others", "_places", "form", "names", "trained")
+    __slots__ = ("_form", "_leaves", "_names", "_others", "_places", "form", "names", "plain", "trained")
 
     def __init__(self, message: Any, names: Collection[str] = ()) -> None:
         self.names = frozenset(names)
@@ -147,8 +148,8 @@ class Split:
         marks = self._marks(message) if names else [None] * len(self._leaves)
         self._places = [place for place, name in enumerate(marks) if name is None]
         self._others = [(place, name) for place, name in enumerate(marks) if name is not None]
-        plain = isinstance(message, Tree) and all(isinstance(entry, Tensor) for entry in message.values())
-        self._names = tuple(message) if plain else None
+        self.plain = isinstance(message, Tree) and all(isinstance(entry, Tensor) for entry in message.values())
+        self._names = tuple(message) if self.plain else None
 
     def rebuild(self, trained: Sequence[Any], observed: Mapping[str, Any] | None = None) -> Any:
         """Return the message with new trained leaves, and with the other entries that `observed` contains."""

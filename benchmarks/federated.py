@@ -35,6 +35,7 @@ from federated_cases import (
     BATCH,
     CASES,
     COHORT,
+    CONVOLUTIONS,
     RATE,
     SAMPLES,
     SEED,
@@ -48,7 +49,7 @@ from federated_cases import (
     small_perceptron,
 )
 from federated_factors import low_rank
-from federated_loops import Bare, DeepCopies, Gradients, InPlace, State, Task, timed
+from federated_loops import Bare, DeepCopies, Gradients, InPlace, RoundedTwice, State, Task, timed
 from torch import Tensor
 
 from algorithms.descent import Descent
@@ -56,6 +57,7 @@ from algorithms.executors.processes import Processes
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Executor, Federation
 from algorithms.optimisers import Adam, AdamW, Optimiser, Sgd
+from algorithms.resumable import Resumable
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from runs.network_problem import NetworkProblem, network_problem
@@ -190,6 +192,23 @@ def rounds_of(case: Case, peers: str | None, clients: int = 100, samples: int = 
     found = ratios(times, "bare loop")
     del found["ours, 2 workers"]["cpu"]  # of this process alone
     return {**found, **left_out, "largest difference of weights after a round": farthest}
+
+
+def in_place(case: Case, rounds: int, clients: int = COHORT, samples: int = 320) -> Found:
+    """Time plain descent, in place, and in new tensors where steps are recorded; ratios are to a loop in place."""
+    problem = problem_of(case, clients, samples)
+    task = task_of(case, problem)
+    contenders = {
+        "loop in place": InPlace(task),
+        "loop in place, product rounded": RoundedTwice(task),
+        "ours": Ours(problem, None),
+        "ours, steps recorded": Ours(problem, None, Resumable()),
+        "forward and backward alone": Gradients(task),
+    }
+    times, first = in_turn(contenders, rounds, clients)
+    expected = first["loop in place, product rounded"]
+    farthest = {name: largest_difference(first[name], expected, expected) for name in ("ours", "ours, steps recorded")}
+    return {**ratios(times, "loop in place"), "largest difference of weights after a round": farthest}
 
 
 def task_of(case: Case, problem: NetworkProblem) -> Task:
@@ -340,6 +359,7 @@ def sections(options: argparse.Namespace) -> dict[str, Callable[[], Found]]:
         (case,) = TINY.values()
         return {
             "rounds, tiny": lambda: rounds_of(case, peers, COHORT, BATCH),
+            "plain descent, tiny": lambda: in_place(case, 2, samples=40),
             "optimisers, tiny": lambda: optimisers(case, 2),
             "factors, tiny": lambda: low_rank(case, 2),
             "clients, small": lambda: many_clients(100, 1),
@@ -348,6 +368,8 @@ def sections(options: argparse.Namespace) -> dict[str, Callable[[], Found]]:
     return {
         **{f"rounds, {name}": lambda case=case: rounds_of(case, peers) for name, case in CASES.items()},
         "alone, ResNet-10, width 16, 14x14": lambda: alone(convolutional, 20),
+        "plain descent, MLP 784-200-10": lambda: in_place(mlp, 40),
+        "plain descent, CNN of two convolutions": lambda: in_place(CONVOLUTIONS, CONVOLUTIONS.rounds),
         **{f"optimisers, {name}": lambda case=case: optimisers(case, 30) for name, case in CASES.items()},
         "factors, MLP 784-200-10": lambda: low_rank(mlp, 60),
         "factors, ResNet-10, width 16, 14x14": lambda: low_rank(convolutional, 15),

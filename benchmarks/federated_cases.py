@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from runs.network_problem import NetworkProblem, network_problem
 from workloads.data.datasets import load
 from workloads.image_networks.resnet import resnet
-from workloads.image_networks.small import levels, perceptron
+from workloads.image_networks.small import levels, perceptron, small_convnet
 from workloads.partition import Parts
 
 Found = dict[str, Any]
@@ -50,6 +50,7 @@ CASES = {
     "MLP 784-200-10": Case(lambda: small_perceptron(784, 200), 28, 16, "1", 8),
     "ResNet-10, width 16, 14x14": Case(lambda: resnet(10, 10, SEED, channels=1, width=16), 14, 8, "layer*", 8),
 }
+CONVOLUTIONS = Case(lambda: small_convnet(28, (16, 32), 10, SEED, dtype=torch.float32), 28, 8, "0", 8)
 TINY = {"MLP 196-20-10": Case(CASES["MLP 196-20-10"].make, 14, 2, "1", 4)}
 
 

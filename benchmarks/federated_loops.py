@@ -111,7 +111,19 @@ class InPlace(Bare):
             gradients = torch.autograd.grad(loss, parameters)
             with torch.no_grad():
                 for parameter, grad in zip(parameters, gradients, strict=True):
-                    parameter.sub_(grad, alpha=self.task.rate)
+                    self.move(parameter, grad)
+
+    def move(self, parameter: Tensor, grad: Tensor) -> None:
+        """Take a step of one parameter."""
+        parameter.sub_(grad, alpha=self.task.rate)
+
+
+class RoundedTwice(InPlace):
+    """The same, with each product rounded before the difference, as in our steps."""
+
+    def move(self, parameter: Tensor, grad: Tensor) -> None:
+        """Take a step of one parameter."""
+        parameter.sub_(grad * self.task.rate)
 
 
 class Gradients(Bare):

@@ -6,7 +6,8 @@ augmentation and drop-out are drawn before the work.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, ClassVar, ParamSpec, TypeVar
@@ -81,11 +82,22 @@ class NetworkClient:
         self, w: Mapping[str, Weight], batch: Batch | Tensor | None = None
     ) -> tuple[Tensor, Mapping[str, Tensor]]:
         """Return the loss and the new running statistics."""
+        return self.network.loss_and_statistics(w, self.data, self._own(batch))
+
+    @contextmanager
+    def bind_weights(self, w: Mapping[str, Weight]) -> Iterator[Callable[[Batch], Tensor]]:
+        """Yield the mean loss of a batch in training mode, at weights that may change in place between calls.
+
+        As in ordinary training, a module that keeps a reference to a parameter sees these changes.
+        """
+        with self.network.bind(w) as loss:
+            yield lambda batch: loss(self.data, self._own(batch))
+
+    def _own(self, batch: Batch | Tensor | None) -> Batch:
+        """Return a batch with its samples' indices among those of all clients; default: all samples."""
         if isinstance(batch, Batch):
-            own = batch._replace(samples=self.indices[batch.samples])
-        else:
-            own = Batch(self.indices if batch is None else self.indices[batch])
-        return self.network.loss_and_statistics(w, self.data, own)
+            return Batch(self.indices[batch.samples], batch.offsets, batch.noise)
+        return Batch(self.indices if batch is None else self.indices[batch])
 
     def batches(self, rng: np.random.Generator, indices: Sequence[Tensor]) -> Sequence[Batch]:
         """Return the batches of steps with these samples, and draw their crops, flips and noise.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -19,13 +19,14 @@ from torch.nn.parameter import is_lazy
 from torch.utils import _pytree as pytree
 
 from algorithms.federation import FederationError
-from algorithms.layers import Factorable, call, factorable, observe
+from algorithms.layers import Factorable, bind, call, factorable, observe
 from algorithms.tree import Tree, wide
 from algorithms.weights import Weight
 from runs.networks.plain_weight_norm import without_fused_weight_norm
 from workloads.data.augmentation import Offsets, Preparation
 
 Loss = Callable[[Tensor, Tensor], Tensor]
+Observe = Callable[[Factorable, Tensor], tuple[Tensor, dict[str, Tensor]]]
 Statistics = Literal["averaged", "batch"]
 
 
@@ -106,13 +107,28 @@ class Network:
         Raises:
             FederationError: Other names than the network's, or one sample where batch norm needs several.
         """
+        with explain_single_sample(_TRAINING):
+            return self._loss(lambda module, inputs: observe(module, w, inputs), data, batch)
+
+    @contextmanager
+    def bind(self, w: Mapping[str, Weight]) -> Iterator[Callable[[Labelled, Batch], Tensor]]:
+        """Yield the loss of samples in training mode, at weights that may change in place between its calls.
+
+        Raises:
+            FederationError: As in `loss_and_statistics`.
+        """
+        with explain_single_sample(_TRAINING), ExitStack() as stack:
+            bound = {module: stack.enter_context(bind(module, w)) for module in {self.training, self.quiet}}
+            yield lambda data, batch: self._loss(lambda module, inputs: (bound[module](inputs), {}), data, batch)[0]
+
+    def _loss(self, observe: Observe, data: Labelled, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
+        """Return the loss of samples and the new running statistics, by a function of a module and its inputs."""
         inputs, targets = self.prepare_samples(data, batch)
-        module = self.quiet
-        drawn: AbstractContextManager[None] = nullcontext()
-        if batch.noise is not None:
-            module, drawn = self.training, seeded_draws(batch.noise, inputs.device)
-        with drawn, explain_single_sample(_TRAINING):
-            outputs, statistics = observe(module, w, inputs)
+        if batch.noise is None:
+            outputs, statistics = observe(self.quiet, inputs)
+        else:
+            with seeded_draws(batch.noise, inputs.device):
+                outputs, statistics = observe(self.training, inputs)
         return self.loss_of(outputs, targets), statistics
 
     def loss_of(self, outputs: Tensor, targets: Tensor) -> Tensor:

@@ -21,6 +21,9 @@ _KINDS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 class _CheckedClient:
     """A client whose losses are checked; all else is passed through."""
 
+    bind_weights = None
+    """Nothing, because every loss is checked with the weights that it was computed from."""
+
     def __init__(self, client: Client) -> None:
         self._client, self._learns = client, False
 

@@ -33,6 +33,7 @@ def test_the_benchmark_of_training_works(tmp_path):
     rounds, factors = found["rounds, tiny"], found["factors, tiny"]
     assert rounds["largest difference of weights after a round"]["ours"] <= 1e-6
     assert rounds["bare loop"]["cpu"]["ratio"]["median"] == 1.0
+    assert found["plain descent, tiny"]["largest difference of weights after a round"]["ours"] <= 1e-6
     assert found["environment"]["peers"] == {"pfl": "absent: left out", "flwr": "absent: left out"}
     low_rank = factors["W0 + AB, rank 4"]
     assert low_rank["bytes up in a round, each client"] == 4 * low_rank["trained numbers"] == 4 * (4 * 216 + 230)

@@ -235,6 +235,12 @@ def test_numbers_that_are_not_finite_name_round_client_and_work():
             fed.gather(upload_value, to=cohort)
 
 
+def test_numbers_are_finite_also_if_their_sum_is_not():
+    values = [torch.full((4,), sign * torch.finfo(torch.float32).max) for sign in (1, -1)]
+    fed = Federation([Counted(value, 6.0) for value in values])
+    assert all(map(torch.equal, fed.gather(upload_value, to=(0, 1)), values))
+
+
 @pytest.mark.parametrize("executor", [Sequential, Vmap])
 def test_a_client_listed_twice_has_ranks_of_its_own(executor):
     """mFedLoRU sends each client its ranks by its number, even if several numbers share a client object."""
