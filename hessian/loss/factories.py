@@ -125,7 +125,8 @@ def import_object(spec: str, what: str) -> Any:
                 f"there is no module {error.name!r} for --{what} {spec}; modules are searched in the current "
                 f"folder and on Python's path"
             ) from None
-        raise user_error(error, f"importing {module}") from error
+        found = user_error(error, f"importing {module}")
+        raise CurvatureError(f"{found}; put it into the current folder, or its folder on PYTHONPATH") from error
     except (Exception, SystemExit) as error:
         raise user_error(error, f"importing {module}") from error
     for part in name.split("."):

@@ -472,6 +472,7 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
     lines += entry_lines("NOT AS RECORDED", mark(result))
     lines += entry_lines("reason", plain_text(decision.reason, encoding))
     lines += entry_lines("kind", f"{claim.kind}, {claim.importance}")
+    lines += entry_lines("check at", result.source)
     lines += entry_lines("statement", plain_text(claim.says, encoding))
     lines += entry_lines("print", "" if claim.print == "as meant" else f"{claim.print}: {PRINT_MEANS[claim.print]}")
     nothing_decided = decision.verdict == "not checkable here" and not claim.says_how_it_is_meant
@@ -503,7 +504,6 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
         lines.append(f"{'again':{_LABEL}}rankproof replay {result.option}{claim.id}")
     lines += entry_lines("on real data", ", ".join(f"rankproof figure {id}" for id in claim.seen_in))
     lines += entry_lines("also", ", ".join(claim.also)) + entry_lines("uses", ", ".join(claim.uses))
-    lines += entry_lines("check at", result.source)
     lines += entry_lines("time", f"{result.seconds:.2f} s")
     return "\n".join(lines) if encoding == "utf-8" else as_ascii("\n".join(lines))
 

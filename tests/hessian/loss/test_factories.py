@@ -91,7 +91,7 @@ def test_what_names_stand_for():
         (
             lambda: model_of("asks_for_more:network"),
             "importing asks_for_more failed: ModuleNotFoundError (asks_for_more.py, line 1): "
-            "No module named 'my_missing_part'",
+            "No module named 'my_missing_part'; put it into the current folder, or its folder on PYTHONPATH",
         ),
         (
             lambda: model_of("breaks_off:network"),
