@@ -33,7 +33,7 @@ CHANGES = {
     "digits": (lambda: sys.set_int_max_str_digits(0), sys.get_int_max_str_digits),
     "warnings": (lambda: warnings.simplefilter("error"), lambda: [*warnings.filters]),
 }
-"""What a check does, and what shows it to the next check."""
+"""Changes that a check makes, each with what shows it to the next check."""
 
 
 @pytest.mark.parametrize("change", CHANGES)
