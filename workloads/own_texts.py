@@ -395,7 +395,7 @@ def _name_of(value: Any, table: Table, line: str, what: str = "the client") -> s
     """Return a class or a client as a text.
 
     Raises:
-        DataError: It is neither a text nor a whole number, or a floating-point number that stands for several.
+        DataError: It is neither a text nor a whole number, or a floating-point number to which several may be rounded.
     """
     if isinstance(value, float) and value.is_integer():
         if abs(value) >= EXACT:

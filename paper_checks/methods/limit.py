@@ -34,7 +34,7 @@ class Ladder:
         settled: why one dimension is enough, where there is but one; part of the scope.
 
     Raises:
-        UndefinedError: one dimension without a reason, dimensions that do not grow, or draws that are no real numbers.
+        UndefinedError: one dimension without a reason, dimensions that do not grow, or draws that are not real numbers.
     """
 
     rungs: tuple[tuple[int, NDArray[np.float64]], ...]
