@@ -416,6 +416,6 @@ def _checkpoints(request: SpectrumRequest, folder: Path, clients: int | None, ou
         else:
             table = measure_run(request, folder, clients, bar.step, trust, bar.expect)
     paths = write_checkpoints(table, request, folder, out)
-    print("\n".join(map(printable, checkpoints_summary(table, request.settings.confidence).splitlines())))
+    print("\n".join(map(printable, checkpoints_summary(table, request.settings.confidence, folder).splitlines())))
     print(printable(", ".join(str(path) for path in paths)))
     return 0

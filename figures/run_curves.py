@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from math import isfinite, log10
+from math import isfinite, isnan, log10, nan
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -57,8 +57,8 @@ def _rows(group: Group, metric: str) -> list[dict[str, object]]:
                 "round": number,
                 "bytes": sum(sent) / len(sent),
                 "mean": sum(values) / len(values),
-                "least": min(values),
-                "most": max(values),
+                "least": nan if any(map(isnan, values)) else min(values),  # wherever the nan is among the seeds
+                "most": nan if any(map(isnan, values)) else max(values),
             }
         )
     return rows

@@ -20,6 +20,8 @@ Part = str | Sequence[Mapping[str, str]]
 """A part of what is printed: a line of text, or the rows of a table."""
 BARS = "_.:-=+*#%@"
 """Signs from the smallest to the largest value of a curve."""
+SMALL, LARGE = ("loss", "perplexity", "distance"), ("accuracy", "f1", "mcc", "exact_match", "choice")
+"""Ends of the names of metrics whose best value is the smallest, and of those whose best is the largest."""
 TRAININGS = {"rolora": 2, "pfedlora-1": 2, "pfedlora-2": 2, "pfedloru": 2}
 """How many times a client trains in a round, where that is not once; listed here, so torch is not needed."""
 
@@ -241,8 +243,8 @@ def describe_run(run: FoundRun) -> list[Part]:
                     "metric": name,
                     "first": _number(run.curve(name)[0][name]),
                     "last": _number(value),
-                    "best": _number(best[name]),
-                    "in round": str(best["round"]),
+                    "best": "" if best is None else _number(best[name]),
+                    "in round": "" if best is None else str(best["round"]),
                     "curve": _curve([float(row[name]) for row in run.curve(name)]),
                 }
                 for name, value in run.last.items()
@@ -261,9 +263,14 @@ def describe_run(run: FoundRun) -> list[Part]:
     return parts[1:]
 
 
-def _best(run: FoundRun, metric: str) -> Mapping[str, Any]:
-    """Return the row of the first round with the best value of a metric: losses and perplexities are to be small."""
-    sign = 1.0 if metric.endswith(("loss", "perplexity")) else -1.0
+def _best(run: FoundRun, metric: str) -> Mapping[str, Any] | None:
+    """Return the row of the first round with the best value of a metric; None if no value is known to be better.
+
+    No value of a rank or of an alignment is better than another, and nobody knows of metrics with other names.
+    """
+    sign = 1.0 if metric.endswith(SMALL) else -1.0 if metric.endswith(LARGE) else None
+    if sign is None:
+        return None
 
     def badness(row: Mapping[str, Any]) -> float:
         value = sign * float(row[metric])

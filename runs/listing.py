@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
@@ -435,16 +435,21 @@ def _labels(runs: Sequence[FoundRun]) -> list[str]:
     labels = [_label(run, runs) for run in runs]
     if len(set(labels)) < len(runs):  # some lack a setting of the others, as runs of an older version do
         labels = [_label(run, runs, lacked=True) for run in runs]
+    if len(set(labels)) < len(runs):  # a text reads as a number, or as none
+        labels = [_label(run, runs, lacked=True, shown=json.dumps) for run in runs]
     return labels
 
 
-def _label(run: FoundRun, all_runs: Sequence[FoundRun], lacked: bool = False) -> str:
+def _label(
+    run: FoundRun, all_runs: Sequence[FoundRun], lacked: bool = False, shown: Callable[[Any], str] | None = None
+) -> str:
     words = [printable(run.algorithm)]
     if len({other.problem for other in all_runs}) > 1:
         words.append(f"on {printable(run.problem)}")
     alike = [other for other in all_runs if (other.algorithm, other.problem) == (run.algorithm, run.problem)]
     names = [name for name in differing(alike, lacked) if name in run.settings]
-    return " ".join([*words, *(f"{printable(name)}={format_value(run.settings[name])}" for name in names)])
+    shown = shown or format_value
+    return " ".join([*words, *(f"{printable(name)}={shown(run.settings[name])}" for name in names)])
 
 
 def differing(runs: Sequence[FoundRun], lacked: bool = False) -> list[str]:

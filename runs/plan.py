@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
@@ -243,7 +244,7 @@ def write_plan(
         "settings": plan.stored_settings,
         "rounds": plan.conduct.rounds,
         "conduct": _stored_conduct(plan.conduct),
-        "versions": versions(),
+        "versions": {**versions(), **_code_so_far(folder if resumed else None, plan.algorithm)},
         **({} if earlier is None else {"earlier": earlier}),
         **({"given": dict(given)} if given else {}),
     }
@@ -449,13 +450,41 @@ def is_edited(folder: Path) -> bool:
 
 
 def describe_environment_changes(plan: Plan, run: StoredRun) -> list[str]:
-    """Return a line if other versions, another executor or another device computed the run in a folder.
+    """Return lines if other code of an algorithm, other versions, another executor or device computed a run.
 
     Args:
         plan: Plan of the run now.
         run: Run as read from the folder.
     """
+    code = _code_version(plan.algorithm)
+    lines = [
+        f"the {name} has changed since the run began, so its rounds are of two algorithms"
+        for name, now in code.items()
+        if not str(run.versions.get(name, now)).endswith(now)
+    ]
     before = {**run.versions, **{name: getattr(run.plan.conduct, name) for name in PLACE}}
     now = {**versions(), **{name: plan.conduct.kept(name) for name in PLACE}}
     changed = [f"{name} {before.get(name)}, now {now[name]}" for name in now if before.get(name) != now[name]]
-    return [f"the run was computed by {'; '.join(changed)}: the last digits may differ"] if changed else []
+    return lines + ([f"the run was computed by {'; '.join(changed)}: the last digits may differ"] if changed else [])
+
+
+def _code_version(algorithm: str) -> dict[str, str]:
+    """Return the digest of the file with a user's algorithm, by its name; empty for an algorithm of the package."""
+    module, colon, _ = algorithm.partition(":")
+    file = getattr(sys.modules.get(module), "__file__", None) if colon else None
+    try:
+        return (
+            {} if file is None else {f"code of {algorithm}": hashlib.sha256(Path(file).read_bytes()).hexdigest()[:12]}
+        )
+    except OSError:
+        return {}
+
+
+def _code_so_far(folder: Path | None, algorithm: str) -> dict[str, str]:
+    """Return the digests of the files with a user's algorithm by which the run in a folder was computed, in order."""
+    found = _code_version(algorithm)
+    before = {} if folder is None else json.loads((folder / SETTINGS).read_text(encoding="utf-8")).get("versions", {})
+    for name, now in found.items():
+        earlier = str(before.get(name, now))
+        found[name] = earlier if earlier.endswith(now) else f"{earlier}, then {now}"
+    return found

@@ -33,6 +33,8 @@ from workloads.texts import TextSet
 COLUMNS = ("text", "label", "prompt", "answer", "client")
 """Names of the options that name columns, and the columns' usual names."""
 TRAIN, TEST = "train", "test"
+EXACT = 2.0**53
+"""From here on neighbouring whole numbers are one floating-point number."""
 
 
 @dataclass(frozen=True)
@@ -171,6 +173,12 @@ def own_from(given: Any, name: str, columns: Columns) -> OwnTexts:
         train, test = given
     elif isinstance(given, Mapping) and TRAIN in given and all(not _is_column(part) for part in given.values()):
         train, test = given[TRAIN], next((given[split] for split in TESTS if split in given), None)
+        others = [split for split in given if split != TRAIN]
+        if test is None and others:
+            raise DataError(
+                f"{name} returns {TRAIN!r} with {', '.join(map(repr, others))}, of which none is a test set; name it "
+                f"{', '.join(TESTS[:-1])} or {TESTS[-1]}, or leave it out"
+            )
     if isinstance(train, TextSet) or isinstance(test, TextSet):
         if not (isinstance(train, TextSet) and isinstance(test, TextSet)):
             raise DataError(f"{name} must return two TextSets, for training and test")
@@ -387,9 +395,14 @@ def _name_of(value: Any, table: Table, line: str, what: str = "the client") -> s
     """Return a class or a client as a text.
 
     Raises:
-        DataError: It is neither a text nor a whole number.
+        DataError: It is neither a text nor a whole number, or a floating-point number to which several may be rounded.
     """
     if isinstance(value, float) and value.is_integer():
+        if abs(value) >= EXACT:
+            raise DataError(
+                f"{table.name}, {line}: {what} is the floating-point number {value:.0f}, which may have been rounded, "
+                "so several may be one; write them as whole numbers or texts"
+            )
         value = int(value)
     if not isinstance(value, str | int) or not str(value).strip():
         raise DataError(f"{table.name}, {line}: {what} must be a text or a whole number, got {_shown(value)}")

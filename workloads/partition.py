@@ -21,6 +21,7 @@ from workloads.data.idx import DataError
 Indices = NDArray[np.int64]
 NEARLY_EVEN = 10.0
 """Concentration from which the shares that clients draw differ little."""
+_INDEX = re.compile(r"[+-]?[0-9]+")
 LEAST = -1e308
 """Smaller than every logarithm of a share that is not 0: a label of share 0 comes after the others."""
 
@@ -321,7 +322,7 @@ class Files:
         return Parts.join(left)
 
     def _files(self) -> list[Path]:
-        return sorted((f for f in Path(self.folder).glob("*") if f.suffix in (".txt", ".npy")), key=_natural)
+        return sorted((f for f in Path(self.folder).glob("*") if f.suffix.lower() in (".txt", ".npy")), key=_natural)
 
 
 BY_CLASS: tuple[type[Partition], ...] = (Dirichlet, ByLabel)
@@ -453,15 +454,22 @@ def _fault(found: NDArray[Any]) -> str:
 
 def _read(file: Path, count: int) -> Indices:
     try:
-        if file.suffix == ".npy":
+        if file.suffix.lower() == ".npy":
             with file.open("rb") as stream:
                 found = np.lib.format.read_array(stream, allow_pickle=False)
         else:
             words = file.read_text(encoding="utf-8-sig").split()  # some editors begin a file by a byte order mark
+            odd = next((word for word in words if not _INDEX.fullmatch(word)), None)
+            if odd is not None:  # Python also takes 1_000
+                raise ValueError(f"invalid literal for a whole number: {odd[:40]!r}")
             found = np.array([int(word) for word in words], dtype=np.int64)
     except Exception as error:  # a damaged header of an array raises almost anything
         said = " ".join(str(error).split())[:200]
-        form = "an array of integers" if file.suffix == ".npy" else "integers separated by spaces or lines, in UTF-8"
+        form = (
+            "an array of integers"
+            if file.suffix.lower() == ".npy"
+            else "integers separated by spaces or lines, in UTF-8"
+        )
         raise PartitionError(f"{file} cannot be read as indices: {said}; it must hold {form}") from error
     if fault := _fault(found):
         raise PartitionError(f"{file}: expected at least one index, {fault}")

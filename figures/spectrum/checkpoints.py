@@ -25,7 +25,7 @@ from figures.spectrum.measured_spectrum import (
 )
 from figures.style import BLACK, MARKERS, SERIES, WIDTH
 from hessian.loss.passed_checks import PassedChecks
-from hessian.loss.state_files import load_state, numbered_states, order_of_states, unnumbered_states
+from hessian.loss.state_files import ENDINGS, left_out_states, load_state, numbered_states, order_of_states
 from hessian.numerics.intervals import Interval
 from hessian.numerics.symmetric import CurvatureError
 from hessian.operators.curvature import Curvature
@@ -73,9 +73,7 @@ def measure_checkpoints(
     """
     files = numbered_states(folder)
     if progress is not None:
-        left_out = ", ".join(unnumbered_states(folder))
-        words = f"; without a number and left out: {left_out}" if left_out else ""
-        progress(f"{len(files)} files in the order of {order_of_states(folder)}{words}")
+        progress(f"{len(files)} files in the order of {order_of_states(folder)}")
     states = [lambda model, path=path: load_state(model, path) for path in files.values()]
     rows: list[dict[str, Any]] = []
     before, sequence, gradient = None, sequence_of(request.settings), None
@@ -228,8 +226,8 @@ def write_checkpoints(table: pd.DataFrame, request: SpectrumRequest, folder: Pat
     return list(files)
 
 
-def checkpoints_summary(table: pd.DataFrame, confidence: float) -> str:
-    """Return a line for each state, or for server and clients at each round."""
+def checkpoints_summary(table: pd.DataFrame, confidence: float, folder: Path) -> str:
+    """Return a line for each state, or for server and clients at each round, and one about files that are left out."""
     of_run = "client" in table
     with_what = "the state before (server), the server (client)" if of_run else "the one before"
     lines = [f"stable rank at {100 * confidence:g} %, largest eigenvalue, overlap of its vector with {with_what}"]
@@ -244,6 +242,11 @@ def checkpoints_summary(table: pd.DataFrame, confidence: float) -> str:
         )
         if lacking := describe_missed(one["missed"], 2.0 * SpectrumSettings.tolerance * one["largest"]):
             lines.append(f"{'':>10}  {lacking.replace('raise products', 'raise --products')}")
+    if not of_run and (left_out := left_out_states(folder)):
+        lines.append(
+            f"left out: {', '.join(left_out)}, because a name has no number, or the format is none of "
+            f"{', '.join(ENDINGS)}"
+        )
     return "\n".join(lines)
 
 

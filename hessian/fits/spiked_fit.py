@@ -121,19 +121,26 @@ def fit_spiked(eigenvalues: ArrayLike, level: float = LEVEL, *, mistaken: float 
     R = len(values)
     if R < 4 or not np.isfinite(values).all():
         raise ValueError(f"a fit needs at least 4 eigenvalues, all finite, got {R}")
-    split = split_outliers(values, R, named_level(level, mistaken))
-    model, sd = build_model(values[split.outlying], split.sigma, R)
+    unit = _unit(values)
+    split = split_outliers(values / unit, R, named_level(level, mistaken))
+    model, sd = build_model(values[split.outlying] / unit, split.sigma, R)
     return SpikedFit(
-        model=model,
+        model=SpikedModel(tuple(unit * spike for spike in model.spikes), Semicircle(unit * split.sigma)),
         R=R,
         outliers=tuple(values[split.outlying].tolist()),
-        spike_sd=tuple(sd.tolist()),
-        sigma=split.sigma,
-        sigma_sd=split.sigma / R,
-        thresholds=(-split.threshold, split.threshold),
-        distance=distribution_distance(values[~split.outlying], model.noise_law),
+        spike_sd=tuple((unit * sd).tolist()),
+        sigma=unit * split.sigma,
+        sigma_sd=unit * split.sigma / R,
+        thresholds=(-unit * split.threshold, unit * split.threshold),
+        distance=distribution_distance(values[~split.outlying] / unit, model.noise_law),
         iterations=split.iterations,
     )
+
+
+def _unit(values: NDArray[np.float64]) -> float:
+    """Return a power of two near the largest value, so no square overflows or vanishes; it changes no digit."""
+    _, exponent = np.frexp(np.abs(values).max())
+    return float(np.ldexp(1.0, min(max(int(exponent), -1000), 1000)))
 
 
 def named_level(level: float, mistaken: float | None) -> float:

@@ -26,6 +26,12 @@ _WORDS = ("step", "iteration", "iter", "it", "round", "epoch", "ep")
 """Words before the number of a state; the first that every name has, with different numbers, orders them."""
 _NUMBER = r"(?:(?<=[=-])-)?\d+(?:[.,]\d+)*(?:[eE][+-]?\d+|[kKmM](?![a-zA-Z]))?"
 """A number in a name; only digits alone are a whole number, not -5, 1,000, 1e3 or 1k."""
+_GROUPED = r"[1-9]\d{0,2}(?:[_' ]\d{3})+(?!\d)"
+"""Digits that may be one number, such as 1_000, or several; no whole number either."""
+_ANY_NUMBER = rf"(?:(?<![a-zA-Z\d.])|(?<=step)|(?<=iter)|(?<=iteration)|(?<=round)|(?<=epoch)){_GROUPED}|{_NUMBER}"
+"""A number anywhere in a name: the digits of resnet18_100 are those of two numbers."""
+_UNREAD = (".ckpt", ".npz", ".h5", ".hdf5", ".keras", ".pkl", ".pickle", ".msgpack", ".onnx", ".gguf", ".pdparams")
+"""Endings of files that may be weights of other formats."""
 
 
 def numbered_states(folder: Path) -> dict[int, Path]:
@@ -67,7 +73,10 @@ def _require_one_order(paths: list[Path], word: str, folder: Path) -> None:
     if word:
         others = [[_number_of(path, other) for path in paths] for other in _WORDS[_WORDS.index(word) + 1 :]]
     else:
-        numbers = [[int(text) for text in re.findall(_NUMBER, path.stem) if text.isdecimal()] for path in paths]
+        numbers = [
+            [int(text) for text in re.findall(_ANY_NUMBER, path.stem, re.IGNORECASE) if text.isdecimal()]
+            for path in paths
+        ]
         others = [list(column) for column in zip(*numbers, strict=False)] if len({*map(len, numbers)}) == 1 else []
     for column in others:
         for (path, number), (after, larger) in pairwise(zip(paths, column, strict=True)):
@@ -111,9 +120,13 @@ def _is_numbered(path: Path) -> bool:
     return re.search(r"\d", path.stem) is not None
 
 
-def unnumbered_states(folder: Path) -> list[str]:
-    """Return the names of files of weights that have no number, so `numbered_states` leaves them out."""
-    return sorted(path.name for path in folder.iterdir() if path.suffix.lower() in ENDINGS and not _is_numbered(path))
+def left_out_states(folder: Path) -> list[str]:
+    """Return the names of files that `numbered_states` leaves out: of weights without a number, or of other formats."""
+    names = [path for path in folder.iterdir() if path.is_file()]
+    unread = [path for path in names if path.suffix.lower() in _UNREAD]
+    return sorted(
+        path.name for path in names if path in unread or (path.suffix.lower() in ENDINGS and not _is_numbered(path))
+    )
 
 
 def _word_of(paths: list[Path]) -> str:
@@ -127,8 +140,8 @@ def _word_of(paths: list[Path]) -> str:
 
 def _number_of(path: Path, word: str) -> int | None:
     """Return the whole number after a word, or the last one if the word is empty; None if there is none."""
-    before = rf"(?<![a-z]){word}s?[^a-z0-9]*?" if word else r""
-    found = re.findall(rf"{before}({_NUMBER})", path.stem, re.IGNORECASE)
+    after_word = rf"(?<![a-z]){word}s?[^a-z0-9]*?({_GROUPED}|{_NUMBER})"
+    found = re.findall(after_word if word else _ANY_NUMBER, path.stem, re.IGNORECASE)
     whole = [text for text in found if text.isdecimal()]
     return int(whole[-1]) if whole else None
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.random import bit_generator
 
 from paper_checks.context import Context
+from paper_checks.engine.process_settings import settings_restored
 
 _ENTROPY = "randbits"
 """The function of `numpy.random.bit_generator` that seeds a generator without a seed."""
@@ -26,7 +27,8 @@ def reproducible(context: Context) -> Iterator[None]:
     """Seed what a check draws without a seed from the stream of its claim; the global generators go on afterwards.
 
     A check draws from `context.rng`. If it draws from the generator of `random`, of numpy or of torch, or from one that
-    is made without a seed, then its numbers come from its claim and the seed of the run all the same.
+    is made without a seed, then its numbers come from its claim and the seed of the run all the same. Settings of the
+    process that it changes are restored, so no claim depends on the claims before it.
 
     Args:
         context: Context of the measurement.
@@ -42,7 +44,7 @@ def reproducible(context: Context) -> Iterator[None]:
     if entropy is not None:
         setattr(bit_generator, _ENTROPY, own.getrandbits)
     try:
-        with _not_ended():
+        with settings_restored(), _not_ended():
             yield
     finally:
         if entropy is not None:

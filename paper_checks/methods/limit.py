@@ -19,7 +19,7 @@ from paper_checks.claim import Evidence
 from paper_checks.context import LEVEL
 from paper_checks.methods.bands import CLEARLY, SHARE, Interval, Predictions, bands, judge_bands
 from paper_checks.methods.domain import describe_draws
-from paper_checks.methods.sides import UndefinedError
+from paper_checks.methods.sides import UndefinedError, checked_draws, require_some
 
 EDGE = 6.0
 r"""Eigenvalues at an edge lack less than this times $R^{-2/3}$: the first four Tracy-Widom means are above -6."""
@@ -34,7 +34,7 @@ class Ladder:
         settled: why one dimension is enough, where there is but one; part of the scope.
 
     Raises:
-        UndefinedError: one dimension without a reason, or dimensions that do not grow.
+        UndefinedError: one dimension without a reason, dimensions that do not grow, or draws that are not real numbers.
     """
 
     rungs: tuple[tuple[int, NDArray[np.float64]], ...]
@@ -46,6 +46,8 @@ class Ladder:
             raise UndefinedError(f"a limit needs two dimensions, or a reason why one is enough, got R = {dimensions}")
         if sorted(set(dimensions)) != dimensions:
             raise UndefinedError(f"the dimensions of a ladder must increase, got R = {dimensions}")
+        rungs = tuple((R, checked_draws(draws, f"R = {R:.4g}")) for R, draws in self.rungs)
+        object.__setattr__(self, "rungs", rungs)
 
     def means(self) -> tuple[tuple[int, float], ...]:
         """Return mean at each R."""
@@ -95,7 +97,8 @@ def judge_limit(
     Raises:
         UndefinedError: a quantity has not come to its limit, and no other one violates its own.
     """
-    each = level / max(len(ladders), 1)
+    require_some(ladders, "quantities")
+    each = level / len(ladders)
     halves = bands({name: predicted[name] for name in ladders}, share, resolution)
     intervals: dict[str, Interval] = {}
     unsettled: UndefinedError | None = None
@@ -112,7 +115,7 @@ def judge_limit(
     counts = [len(draws) for _, draws in lasts]
     measured = (
         f"{len(ladders)} quantities at R = {_span([R for R, _ in lasts])}, {_span(counts)} draws each; "
-        f"{describe_draws(min(counts, default=1))}"
+        f"{describe_draws(min(counts))}"
     )
     alone = dict.fromkeys(ladder.settled for ladder in ladders.values() if len(ladder.rungs) == 1)
     scope = "; ".join((scope, *(f"one dimension is enough where {reason}" for reason in alone)))

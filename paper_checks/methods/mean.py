@@ -20,7 +20,7 @@ from paper_checks.context import LEVEL
 from paper_checks.methods.bands import SHARE, Interval, Predictions, judge_bands
 from paper_checks.methods.domain import describe_draws
 from paper_checks.methods.limit import mean_interval
-from paper_checks.methods.sides import UndefinedError, number
+from paper_checks.methods.sides import UndefinedError, checked_draws, number, require_some
 
 Draws = NDArray[np.float64]
 
@@ -143,8 +143,10 @@ def judge_means(
         resolution: what can be resolved where that is more, in the unit of the quantities.
         settings: parameters behind each quantity, for the witness.
     """
+    require_some(draws, "quantities")
+    draws = {name: checked_draws(sample, name) for name, sample in draws.items()}
     level = LEVEL / len(draws)
-    intervals = {name: tails.interval(name, np.asarray(sample), level) for name, sample in draws.items()}
+    intervals = {name: tails.interval(name, sample, level) for name, sample in draws.items()}
     numbers = {
         name: {**(settings or {}).get(name, {}), "draws": len(sample), "mean": float(np.mean(sample))}
         for name, sample in draws.items()

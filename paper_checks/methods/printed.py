@@ -14,6 +14,7 @@ from paper_checks.methods.rounded import Rounded as Rounded
 from paper_checks.methods.rounded import as_rounded
 from paper_checks.methods.rounded import largest as largest
 from paper_checks.methods.rounded import smallest as smallest
+from paper_checks.methods.sides import number, require_some
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ def judge_printed(cells: Mapping[str, Cell], scope: str) -> Evidence:
         cells: printed and recomputed value of each cell, with the printed inputs as text.
         scope: which cells of which tables.
     """
+    require_some(cells, "cells")
     apart = {name: cell.apart for name, cell in cells.items()}
     wrong = [name for name, distance in apart.items() if distance > 0]
     unclear = [name for name, cell in cells.items() if not cell.meets and name not in wrong]
@@ -131,6 +133,7 @@ def judge_order(orders: Mapping[str, Order], scope: str) -> Evidence:
         orders: the statements by name.
         scope: which cells of which tables.
     """
+    require_some(orders, "statements of order")
     leads = {name: order.lead for name, order in orders.items()}
     closest = min(leads, key=lambda name: leads[name].high)
     order = orders[closest]
@@ -180,6 +183,8 @@ def judge_count(
         scope: which cells of which tables.
         inputs: printed values, for a witness.
     """
+    require_some(orders, "statements of order")
+    number(count, "how many are said to hold")
     sure = [name for name, order in orders.items() if order.holds]
     unclear = [name for name, order in orders.items() if order.holds is None]
     printed, most = f"{count:g} of {len(orders)}", len(sure) + len(unclear)

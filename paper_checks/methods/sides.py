@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -39,6 +40,8 @@ def checked_sides(left: Any, right: Any, error: Any, *, infinite: bool) -> tuple
     """
     sides = []
     for name, side in (("left", left), ("right", right)):
+        if np.ma.is_masked(side):
+            raise UndefinedError(f"some {name} sides are masked: leave these cases out")
         values = np.asarray(side)
         if values.dtype.kind in "iu" and all(type(value) is int for value in side):
             values = np.asarray(side, dtype=object)
@@ -68,11 +71,36 @@ def checked_sides(left: Any, right: Any, error: Any, *, infinite: bool) -> tuple
     if not ((bound >= 0) & np.isfinite(bound)).all():
         raise UndefinedError("an error bound must be a finite number of at least 0")
     both = exact_left.dtype == object and exact_right.dtype == object
+    wide = "O" not in (exact_left.dtype.char, exact_right.dtype.char)
+    wide = wide and max(exact_left.dtype.itemsize, exact_right.dtype.itemsize) > left.dtype.itemsize
     with np.errstate(invalid="ignore", over="ignore"):
-        difference = (exact_left - exact_right).astype(float) if both else left - right
+        difference = (exact_left - exact_right).astype(float) if both or wide else left - right
     if np.isnan(difference).any():
         raise UndefinedError(f"both sides of {np.isnan(difference).sum()} cases are the same infinity")
     return left, right, difference, bound
+
+
+def checked_draws(draws: Any, what: str) -> NDArray[np.float64]:
+    """Return draws of one real quantity in double precision, shape (draws,).
+
+    Raises:
+        UndefinedError: they are complex, masked, in another shape or no numbers.
+    """
+    found = np.asanyarray(draws)
+    if np.ma.is_masked(found) or found.ndim != 1 or found.dtype.kind not in "fiub":
+        kind = "masked draws" if np.ma.is_masked(found) else f"{found.dtype} of shape {found.shape}"
+        raise UndefinedError(f"{what}: draws must be real numbers in one row, got {kind}")
+    return np.asarray(found, dtype=np.float64)
+
+
+def require_some(parts: Sized, what: str) -> None:
+    """Check that there is something to judge.
+
+    Raises:
+        UndefinedError: there is nothing.
+    """
+    if not len(parts):
+        raise UndefinedError(f"there are no {what}, so nothing is judged")
 
 
 def number(value: Any, what: str) -> float:

@@ -431,20 +431,23 @@ def _require_mean(network: Network, outputs: Tensor, known: Tensor) -> None:
     """
     generator = torch.Generator().manual_seed(0)
     shape = (5, *outputs.shape[1:])
-    near = max(1e-3, 8 * torch.finfo(outputs.dtype).eps) if outputs.is_floating_point() else 1e-3
     for draw in (torch.randn, torch.rand):  # a loss of probabilities refuses the first or makes no number of them
         for _ in range(max(4, min(200, 200_000 // max(outputs[0].numel(), 1)))):
             made = draw(shape, generator=generator).to(outputs.dtype)
             y = known[torch.randint(len(known), (5,), generator=generator)]
             try:
-                whole, two, three = (_value(network, made[part], y[part]) for part in (slice(5), slice(2), slice(2, 5)))
+                values = [_value(network, made[part], y[part]) for part in (slice(5), slice(2), slice(2, 5))]
+                whole, two, three = map(float, values)
+                near = _rounding(made, *values)
             except (RuntimeError, ValueError, TypeError, IndexError):
                 break
-            if not isfinite(whole):
+            apart, size = abs(whole - (2 * two + 3 * three) / 5), abs(whole) + abs(two) + abs(three)
+            if not isfinite(whole) or apart <= near * size:
                 continue
-            if abs(whole - (2 * two + 3 * three) / 5) <= near * (abs(whole) + abs(two) + abs(three)):
+            size = max(size, _mean_size(network, made, y))
+            if apart <= near * size:
                 continue
-            is_sum = abs(whole - two - three) <= near * (abs(whole) + abs(two) + abs(three))
+            is_sum = abs(whole - two - three) <= near * size
             raise FederationError(
                 "the loss of a batch must be the mean of its samples' losses, and is "
                 + (
@@ -456,11 +459,26 @@ def _require_mean(network: Network, outputs: Tensor, known: Tensor) -> None:
             )
 
 
-def _value(network: Network, outputs: Tensor, targets: Tensor) -> float:
+def _rounding(*tensors: Tensor) -> float:
+    """Return the relative difference that rounding may make between losses, as `hessian.loss` allows it."""
+    coarsest = max(torch.finfo(one.dtype).eps if one.is_floating_point() else 0.0 for one in tensors)
+    return max(1e-6, min(1e3 * coarsest, max(1e-3, 8 * coarsest)))  # of half precision eight units, not a thousand
+
+
+def _mean_size(network: Network, outputs: Tensor, targets: Tensor) -> float:
+    """Return the mean size of the losses of single samples, which may cancel in a batch; 0 if they are unknown."""
+    try:
+        single = [abs(float(_value(network, outputs[k : k + 1], targets[k : k + 1]))) for k in range(len(outputs))]
+    except (RuntimeError, ValueError, TypeError, IndexError):
+        return 0.0
+    return sum(single) / len(single) if all(map(isfinite, single)) else 0.0
+
+
+def _value(network: Network, outputs: Tensor, targets: Tensor) -> Tensor:
     with torch.set_grad_enabled(network.differentiates):
         if network.differentiates:
             outputs = outputs.clone().requires_grad_()
-        return float(network.loss(outputs, targets).detach())
+        return network.loss(outputs, targets).detach()
 
 
 def require_no_other_state(network: Network, start: Tree, data: Labelled, rows: int) -> None:

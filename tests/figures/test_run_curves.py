@@ -235,3 +235,12 @@ def test_a_place_that_cannot_be_written_is_one_line(runs, tmp_path, capsys):
     (tmp_path / "file").write_text("x")
     assert main(["runs", "plot", str(runs), "--out", str(tmp_path / "file")]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_a_band_is_unknown_where_one_seed_is(tmp_path, place):
+    for seed in range(3):
+        write_run(tmp_path / f"r{seed}", [1.0 + seed, "nan" if seed == place else 2.0 + seed], seed)
+    first, second = curves(find_runs(tmp_path), "loss").to_dict("records")
+    assert (first["mean"], first["least"], first["most"]) == (2.0, 1.0, 3.0)
+    assert all(np.isnan(second[name]) for name in ("mean", "least", "most"))

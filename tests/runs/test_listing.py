@@ -176,6 +176,36 @@ def test_curves_of_any_numbers(tmp_path, capsys, losses, curve, best):
     assert row["in round"] == str(best)
 
 
+@pytest.mark.parametrize(
+    ("metric", "best"),
+    [
+        ("distance", ("1", "1")),
+        ("training_loss", ("1", "1")),
+        ("perplexity", ("1", "1")),
+        ("accuracy", ("4", "2")),
+        ("mcc", ("4", "2")),
+        ("rank", ("", "")),
+        ("alignment", ("", "")),
+        ("of_my_own", ("", "")),
+    ],
+)
+def test_only_metrics_whose_direction_is_known_have_a_best_value(tmp_path, capsys, metric, best):
+    folder = write_run(tmp_path / "a", [2.0, 1.0, 4.0, 3.0])
+    table = folder / METRICS
+    table.write_text(table.read_text().replace("loss", metric))
+    lines = said(capsys, "show", folder)
+    (row,) = cells(lines[lines.index(next(line for line in lines if line.startswith("metric"))) :][:2])
+    assert (row["metric"], row["best"], row["in round"], row["last"]) == (metric, *best, "3")
+
+
+@pytest.mark.parametrize(("one", "other"), [(0.1, "0.1"), (None, "none"), ([1, 2], "1,2"), (True, "True")])
+def test_settings_that_read_alike_make_two_labels(tmp_path, one, other):
+    for place, value in enumerate((one, other)):
+        write_run(tmp_path / f"r{place}", [2.0, 1.0], rate=value)
+    labels = [group.label for group in group_runs(find_runs(tmp_path))]
+    assert labels == [f"fedavg rate={json.dumps(value)}" for value in (one, other)]
+
+
 def test_a_long_curve_keeps_its_ends(tmp_path, capsys):
     lines = said(capsys, "show", write_run(tmp_path / "a", [float(r) for r in range(101)]))
     curve = next(line for line in lines if line.startswith("loss")).split()[-1]

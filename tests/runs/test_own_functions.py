@@ -195,6 +195,10 @@ def zero_head():
 LOSSES = {
     "a sum": (nn.CrossEntropyLoss(reduction="sum"), "their sum; divide it by the number of samples"),
     "weights of classes": (nn.CrossEntropyLoss(weight=torch.tensor([1.0, 3.0])), "neither that nor their sum"),
+    "weights of classes that are nearly equal": (
+        nn.CrossEntropyLoss(weight=torch.tensor([1.0, 1.003])),
+        "neither that nor their sum",
+    ),
     "ignored targets": (nn.CrossEntropyLoss(ignore_index=1), "neither that nor their sum"),
     "a root": (lambda out, y: nn.functional.mse_loss(out[:, 0], y.to(out.dtype)).sqrt(), "neither that nor their sum"),
     "a maximum": (lambda out, y: (out[:, 0] - y).abs().max(), "neither that nor their sum"),

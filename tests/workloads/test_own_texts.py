@@ -155,12 +155,28 @@ def test_functions_return_tables_splits_or_text_sets():
         ([*rows(4), {"text": "a\ud800", "label": 1}], {}, "row 4: text has half of a surrogate pair"),
         ([*rows(4), {"text": "a"}], {}, "row 4: the field 'label' is missing"),
         (rows(4, client=lambda n: [n]), {"client": "client"}, r"row 0: the client must be a text or .*, got \[0\]"),
+        (rows(4, client=lambda n: 2.0**53 + n), {"client": "client"},
+         "row 0: the client is the floating-point number 9007199254740992, which may have been rounded"),
+        ([*rows(4), {"text": "a", "label": -(2.0**53)}], {}, "row 4: the label in label is the floating-point number"),
     ],
 )  # fmt: skip
 def test_faults_name_the_row_and_the_remedy(train, columns, message):
     with pytest.raises(DataError, match=message) as raised:
         own_from((train, rows(3)), "my:texts", Columns(**columns))
     assert "\n" not in str(raised.value)
+
+
+def test_whole_numbers_name_clients_exactly():
+    for numbers in ([2**53 + 1, 2**53], [2.0**53 - 1, 2.0**53 - 2]):
+        given = rows(20, client=lambda n, numbers=numbers: numbers[n % 2])
+        own = own_from((given, rows(3)), "my:texts", Columns(client="client"))
+        assert own.clients == tuple(str(int(number)) for number in sorted(numbers))
+
+
+def test_a_split_that_is_no_test_set_is_not_left_out():
+    with pytest.raises(DataError, match=r"my:texts returns 'train' with 'dev', of which none is a test set; name it"):
+        own_from({"train": rows(40), "dev": rows(3)}, "my:texts", Columns())
+    assert own_from({"train": rows(6), "valid": rows(3), "extra": rows(2)}, "my:texts", Columns()).train.texts
 
 
 def test_faults_of_test_texts(tmp_path):

@@ -283,6 +283,7 @@ def test_files(tmp_path):
         ("one", "b.txt cannot be read as indices: invalid literal"),
         ("9" * 30, "b.txt cannot be read as indices"),
         ("1,2", "invalid literal .*'1,2'; it must hold integers separated by spaces or lines, in UTF-8"),
+        ("1_0", "invalid literal for a whole number: '1_0'"),
         ("[1 2]", "invalid literal .*; it must hold integers separated by spaces or lines"),
         ("1 2".encode("utf-16"), "b.txt cannot be read as indices: .*; it must hold integers .* in UTF-8"),
     ],

@@ -1,7 +1,7 @@
 """Tables of a user's texts: files of JSON lines, JSON, CSV, TSV or Parquet, and tables in memory.
 
-Nothing is guessed. A file that is not UTF-8, a row that lacks a field, and a line that is not a record are errors that
-name the line.
+Nothing is guessed. A file that is not UTF-8, a row that lacks a field or has one twice, and a line that is not a record
+are errors that name the line.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -80,7 +80,7 @@ def table_of(given: Any, name: str) -> Table:
         name: Its name in errors.
 
     Raises:
-        DataError: It is something else, is empty, or has columns of different lengths.
+        DataError: It is something else, is empty, or has columns of different lengths, of one name, or in no order.
     """
     classes: dict[str, Sequence[str]] = {}
     if isinstance(given, Table):
@@ -92,15 +92,20 @@ def table_of(given: Any, name: str) -> Table:
             if getattr(feature, "names", None):
                 classes[column] = tuple(map(str, feature.names))
         columns = {column: list(given[column]) for column in given.column_names}
-    elif hasattr(given, "to_dict") and hasattr(given, "columns"):  # of pandas
-        columns = {str(column): _plain(given[column].tolist()) for column in given.columns}
+    elif hasattr(given, "to_dict") and hasattr(given, "columns"):  # of pandas or polars
+        _require_names_once(given.columns, name)
+        columns = {str(column): _plain(_values_of(given[column])) for column in given.columns}
     elif isinstance(given, Mapping):
+        _require_names_once(given, name)
+        _require_one_index(given, name)
         columns = {str(column): _plain(_as_list(values, f"{name}[{column!r}]")) for column, values in given.items()}
     elif isinstance(given, Sequence) and not isinstance(given, str | bytes):
-        rows = list(given)
-        for number, row in enumerate(rows):
+        rows = []
+        for number, row in enumerate(given):
             if not isinstance(row, Mapping):
                 raise DataError(f"{name}: row {number} is a {type(row).__name__}; return records such as {_EXAMPLE}")
+            _require_names_once(row, f"{name}: row {number}")
+            rows.append(dict(zip(map(str, row), _plain(list(row.values())), strict=True)))
         return _table(name, rows, [f"row {number}" for number in range(len(rows))])
     else:
         raise DataError(
@@ -139,8 +144,43 @@ def _table(
     return Table(name, tuple(columns), rows, lines, classes)
 
 
+def _values_of(column: Any) -> list[Any]:
+    """Return the values of a column of pandas or polars."""
+    values: list[Any] = column.tolist() if hasattr(column, "tolist") else column.to_list()
+    return values
+
+
+def _require_names_once(names: Iterable[Any], where: str) -> None:
+    """Check that no two columns have one name, as 1 and "1" have.
+
+    Raises:
+        DataError: Two of them do.
+    """
+    known: set[str] = set()
+    for name in map(str, names):
+        if name in known:
+            raise DataError(f"{where} has two columns {name!r}; rename one")
+        known.add(name)
+
+
+def _require_one_index(columns: Mapping[Any, Any], name: str) -> None:
+    """Check that columns of pandas have one index, because the values of a row would be those of different labels.
+
+    Raises:
+        DataError: Two indices differ.
+    """
+    indexed = [(column, values.index) for column, values in columns.items() if hasattr(values, "to_frame")]
+    for column, index in indexed[1:]:
+        if not index.equals(indexed[0][1]):
+            raise DataError(
+                f"{name}[{column!r}] and {name}[{indexed[0][0]!r}] are Series with different indices; return one "
+                "pandas.DataFrame, or lists"
+            )
+
+
 def _as_list(values: Any, name: str) -> list[Any]:
-    if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
+    unordered = isinstance(values, Mapping | Set)  # the keys of a mapping are not its values
+    if isinstance(values, str | bytes) or not hasattr(values, "__iter__") or unordered:
         raise DataError(f"{name} is a {type(values).__name__}; give a list with one value for each row")
     return list(values)
 
@@ -172,21 +212,43 @@ def _read_lines(path: Path) -> Table:
 
 def _record(path: Path, place: str, text: str) -> Mapping[str, Any]:
     try:
-        row = json.loads(text)
+        row = json.loads(text, object_pairs_hook=_fields)
     except (ValueError, RecursionError) as error:
-        why = error.msg if isinstance(error, json.JSONDecodeError) else "it is nested too deeply"
-        raise DataError(f"{path}, {place} is not valid JSON ({why}); each line is one record, {_EXAMPLE}") from error
+        raise DataError(
+            f"{path}, {place} is not valid JSON ({_why(error)}); each line is one record, {_EXAMPLE}"
+        ) from error
     if not isinstance(row, dict):
         raise DataError(f"{path}, {place} is not a record; each line is one record, {_EXAMPLE}")
     return row
 
 
+def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the fields of a record of JSON.
+
+    Raises:
+        ValueError: A field is there twice.
+    """
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the field {next(name for name in names if names.count(name) > 1)!r} is there twice")
+    return fields
+
+
+def _why(error: ValueError | RecursionError) -> str:
+    """Return what is wrong with JSON, without its place."""
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    return error.msg if isinstance(error, json.JSONDecodeError) else str(error).partition(";")[0]
+
+
 def _read_json(path: Path) -> Table:
     try:
-        rows = json.loads(_decode(path))
+        rows = json.loads(_decode(path), object_pairs_hook=_fields)
     except (ValueError, RecursionError) as error:
+        place = f": line {error.lineno} column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
         raise DataError(
-            f"{path} is not valid JSON ({str(error)[:100]}); a file with one record in each line ends in .jsonl"
+            f"{path} is not valid JSON ({_why(error)}{place}); a file with one record in each line ends in .jsonl"
         ) from error
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise DataError(f"{path} must be a list of records such as {_EXAMPLE}")

@@ -103,6 +103,17 @@ def test_error_and_cuts_of_the_noise_by_hand(R, level):
         assert called.outlying.tolist() == [abs(at) > cut]
 
 
+@pytest.mark.parametrize("exponent", [-1010, -900, -512, 512, 900, 1010])
+def test_a_fit_at_any_scale_has_the_same_digits(exponent):
+    values = np.concatenate([[9.0, -5.5], np.cos(np.linspace(0.1, 3.0, 60)), [0.0, 1e-3]])
+    fit, scaled = fit_spiked(values), fit_spiked(np.ldexp(values, exponent))
+    assert len(fit.outliers) == 2
+    assert (scaled.distance, scaled.iterations) == (fit.distance, fit.iterations)
+    for name in ("outliers", "spike_sd", "sigma", "thresholds"):
+        assert np.array_equal(np.ldexp(getattr(scaled, name), -exponent), getattr(fit, name))
+    assert np.array_equal(np.ldexp(scaled.model.spikes, -exponent), fit.model.spikes)
+
+
 def test_spike_of_inverts_the_outlier_map():
     theta = np.array([1.0, 1.5, -2.0, -1.0])
     assert spike_of(wigner_outlier(theta, 1.0), 1.0) == pytest.approx(theta)

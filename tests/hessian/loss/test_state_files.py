@@ -6,7 +6,7 @@ from safetensors.torch import save_file, save_model
 from torch import nn
 
 from hessian import CurvatureError
-from hessian.loss.state_files import load_state, numbered_states, order_of_states, unnumbered_states
+from hessian.loss.state_files import left_out_states, load_state, numbered_states, order_of_states
 
 
 class Tied(nn.Module):
@@ -205,6 +205,10 @@ def test_files_without_an_order_are_refused(tmp_path, names, said):
         (("model-2024-01-31.pt", "model-2024-02-01.pt"), "several numbers that order them differently"),
         (("step-900.pt", "step-1k.pt"), "step-1k.pt .* no whole number"),
         (("step-900.pt", "step-1,000.pt"), "step-1,000.pt .* no whole number"),
+        (("step-900.pt", "step-1_000.pt"), "step-1_000.pt .* no whole number"),
+        (("step900.pt", "step1_000_000.pt"), "step1_000_000.pt .* no whole number"),
+        (("900.pt", "1_000.pt"), "1_000.pt .* no whole number"),
+        (("net 900.pt", "net 1 000.pt"), "net 1 000.pt .* no whole number"),
         (("step=3.pt", "step=-5.pt"), "step=-5.pt .* no whole number"),
         (("step-3.pt", "step--5.pt"), "step--5.pt .* no whole number"),
     ],
@@ -223,6 +227,9 @@ def test_names_whose_order_is_doubtful_are_refused(tmp_path, names, why):
         ("epoch-1-step-9.pt", "epoch-2-step-9.pt", "epoch-3-step-5.pt"),
         ("step-100-acc90.pt", "step-200-acc80.pt"),
         ("llama-7b-9.pt", "llama-7b-10.PT"),
+        ("resnet18_100.pt", "resnet18_200.pt"),
+        ("step_1000_200.pt", "step_2000_200.pt"),
+        ("step_10_v2.pt", "step_20_v1.pt"),
         ("Step_9_model.pt", "Step_10_model.SAFETENSORS"),
     ],
 )
@@ -232,10 +239,11 @@ def test_other_numbers_that_do_not_contradict_are_taken(tmp_path, names):
     assert [path.name for path in numbered_states(tmp_path).values()] == list(names)
 
 
-def test_files_without_a_number_are_named(tmp_path):
-    for name in ("step-1.pt", "last.pt", "best.BIN", "notes.txt"):
+def test_files_that_are_left_out_are_named(tmp_path):
+    for name in ("step-1.pt", "last.pt", "best.BIN", "notes.txt", "step-2.ckpt", "step-\u00b2.pth", "weights.H5"):
         (tmp_path / name).write_bytes(b"")
-    assert unnumbered_states(tmp_path) == ["best.BIN", "last.pt"]
+    (tmp_path / "old.ckpt").mkdir()
+    assert left_out_states(tmp_path) == ["best.BIN", "last.pt", "step-2.ckpt", "step-\u00b2.pth", "weights.H5"]
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,9 @@ from paper_checks.ledger import Ledger, Paper
 from paper_checks.methods.bands import Interval, judge_bands
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.limit import Ladder, judge_limit
+from paper_checks.methods.mean import Tails, judge_means
 from paper_checks.methods.parts import judge_parts
-from paper_checks.methods.printed import Cell, Rounded, judge_printed
+from paper_checks.methods.printed import Cell, Rounded, judge_count, judge_order, judge_printed
 from paper_checks.methods.relations import Relation, judge_relations
 from paper_checks.methods.sides import UndefinedError, checked_sides
 from paper_checks.replay import Replayed
@@ -376,3 +377,54 @@ def test_a_correction_is_judged_on_both_sides_of_its_constant():
     judged, decision = corrected_by(1.0, ({"K": 0.9},))
     assert decision.verdict == "corrected"
     assert [(one.value, one.ok) for one in judged.neighbours] == [(0.5, False), (2.0, True)]
+
+
+NORMAL = np.random.default_rng(0).normal(size=2000)
+
+
+@pytest.mark.parametrize(
+    ("centre", "spread", "kind"),
+    [(3000.0, 5.0, np.float16), (1e8, 100.0, np.float32), (4e4, 100.0, np.float16), (100.0, 5.0, np.uint8)],
+)
+def test_draws_of_any_type_have_the_mean_of_their_numbers(centre, spread, kind):
+    draws = (centre + spread * NORMAL).astype(kind)
+    mean = float(np.mean(draws.astype(float)))
+    limit = judge_limit({"x": Ladder(((10, draws), (100, draws)))}, {"x": mean}, scope="")
+    means = judge_means({"x": draws}, {"x": mean}, scope="", tails=Tails(normal="sums"))
+    assert limit.ok is means.ok is True
+    assert judge_limit({"x": Ladder(((10, draws), (100, draws)))}, {"x": 1.2 * mean}, scope="").ok is False
+
+
+@pytest.mark.parametrize(
+    "draws",
+    [NORMAL + 1j, NORMAL.reshape(2, -1), np.ma.array(NORMAL, mask=NORMAL > 1), NORMAL.astype(str), NORMAL[0]],
+    ids=["complex", "two rows", "masked", "texts", "one number"],
+)
+def test_draws_are_real_numbers_in_one_row(draws):
+    with pytest.raises(UndefinedError, match="R = 10: draws must be real numbers in one row, got"):
+        Ladder(((10, draws), (100, draws)))
+    with pytest.raises(UndefinedError, match="x: draws must be real numbers in one row, got"):
+        judge_means({"x": draws}, {"x": 0.0}, scope="", tails=Tails(normal="sums"))
+
+
+def test_masked_sides_are_refused_and_long_ones_are_subtracted_as_they_are():
+    sides = np.array([1.0, 2.0])
+    with pytest.raises(UndefinedError, match="some right sides are masked"):
+        checked_sides(sides, np.ma.array(sides, mask=[False, True]), 0.0, infinite=False)
+    long = np.array([np.longdouble(1) + 4 * np.finfo(np.longdouble).eps])
+    assert checked_sides(long, np.ones(1), 0.0, infinite=False)[2][0] == 4 * float(np.finfo(np.longdouble).eps)
+
+
+@pytest.mark.parametrize(
+    "judged",
+    [
+        lambda: judge_printed({}, ""),
+        lambda: judge_order({}, ""),
+        lambda: judge_count({}, 0, ""),
+        lambda: judge_limit({}, {}, scope=""),
+        lambda: judge_means({}, {}, scope="", tails=Tails(normal="sums")),
+    ],
+)
+def test_nothing_is_no_evidence(judged):
+    with pytest.raises(UndefinedError, match=r"there are no .*, so nothing is judged"):
+        judged()

@@ -3,6 +3,7 @@
 import json
 from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -62,6 +63,13 @@ def test_a_long_text_is_read(tmp_path):
         ("t.jsonl", b"[" * 100_000, r"line 1 is not valid JSON \(it is nested too deeply\)"),
         ("t.json", b'{"text": "a"}\n{"text": "b"}', r"is not valid JSON .*one record in each line ends in \.jsonl"),
         ("t.json", b'{"text": ["a"]}', "must be a list of records such as"),
+        (
+            "t.jsonl",
+            b'{"a": 1}\n{"a": 1, "b": 2, "a": 1}\n',
+            r"line 2 is not valid JSON \(the field 'a' is there twice\)",
+        ),
+        ("t.json", b'[{"text": "a", "text": "b"}]', r"not valid JSON \(the field 'text' is there twice\)"),
+        ("t.jsonl", b'{"text": ' + b"9" * 5000 + b"}", r"line 1 is not valid JSON \(Exceeds the limit .* digits"),
         ("t.parquet", b"no parquet", "pip install pyarrow, or write the texts as .jsonl|not a readable Parquet file"),
     ],
 )
@@ -95,16 +103,35 @@ class Dataset:
         return {"text": ["a", "b", "c"], "label": [0, 1, 0]}[name]
 
 
+class Column(list):
+    """A column with the interface of polars that is used."""
+
+    def to_list(self):
+        return list(self)
+
+
+class Frame(dict):
+    """A table with the interface of polars that is used."""
+
+    columns = ("text", "label")
+
+    def to_dict(self):
+        raise AssertionError("rows are made of columns")
+
+
 @pytest.mark.parametrize(
     "given",
     [
         [{"text": "a", "label": 0}, {"text": "b", "label": 1}, {"text": "c", "label": 0}],
+        [{"text": text, "label": np.int64(label)} for text, label in (("a", 0), ("b", 1), ("c", 0))],
         {"text": ("a", "b", "c"), "label": [0, 1, 0]},
+        {"text": pd.Series(["a", "b", "c"], index=[5, 5, 6]), "label": pd.Series([0, 1, 0], index=[5, 5, 6])},
+        Frame(text=Column("abc"), label=Column([0, 1, 0])),
         pd.DataFrame({"text": ["a", "b", "c"], "label": [0, 1, 0]}, index=[5, 5, 6]),
         Dataset(),
         Dataset(["no", "yes"]),
     ],
-    ids=["records", "columns", "pandas", "datasets", "datasets with names"],
+    ids=["records", "numpy", "columns", "series", "polars", "pandas", "datasets", "datasets with names"],
 )
 def test_tables_in_memory(given):
     table = table_of(given, "my:texts")
@@ -125,6 +152,16 @@ def test_tables_in_memory(given):
         (["a"], "my:texts: row 0 is a str; return records"),
         ({"text": ["a"], "label": [1, 2]}, r"columns of different lengths: \{'text': 1, 'label': 2\}"),
         ({"text": "ab", "label": [1, 2]}, r"my:texts\['text'\] is a str; give a list"),
+        ({"text": ["a", "b"], "label": {0: 1, 1: 2}}, r"my:texts\['label'\] is a dict; give a list"),
+        ({"text": ["a", "b"], "label": {1, 2}}, r"my:texts\['label'\] is a set; give a list"),
+        ({"text": ["a"], 1: [1], "1": [2]}, "my:texts has two columns '1'; rename one"),
+        ([{"text": "a", 1: 1}, {"text": "a", 1: 1, "1": 2}], "my:texts: row 1 has two columns '1'"),
+        (pd.DataFrame([["a", 1, 2]], columns=["text", "label", "label"]), "my:texts has two columns 'label'"),
+        (pd.DataFrame([["a", 1, 2]], columns=["text", 1, "1"]), "my:texts has two columns '1'"),
+        (
+            {"text": pd.Series(["a", "b"], index=[0, 1]), "label": pd.Series([1, 2], index=[1, 0])},
+            r"my:texts\['label'\] and my:texts\['text'\] are Series with different indices; return one pandas",
+        ),
     ],
 )
 def test_other_tables_are_refused(given, message):

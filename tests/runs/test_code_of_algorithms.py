@@ -1,0 +1,66 @@
+"""A run of a user's algorithm notices that the file with the algorithm has changed."""
+
+import json
+import sys
+
+import pytest
+
+from rankproof import main
+from runs.folder import SETTINGS
+
+CODE = """
+from dataclasses import dataclass
+
+from algorithms.descent import Descent
+from algorithms.fedavg import local_descent
+
+
+@dataclass(frozen=True)
+class Scaled:
+    local: Descent
+
+    def start(self, fed, w):
+        return w
+
+    def round(self, fed, cohort, state):
+        mean = fed.mean(local_descent, to=cohort, draw=self.local.draw, w=state, settings=self.local)
+        return state + 1.0 * (mean - state)
+
+    def weights(self, state):
+        return state
+"""
+NAME = "scaled_update:Scaled"
+
+
+@pytest.fixture
+def train(tmp_path, monkeypatch, capsys):
+    """Train a number of rounds by some code, and return what is said and the code that the folder names."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def made(rounds, code=CODE):
+        (tmp_path / "scaled_update.py").write_text(code)
+        sys.modules.pop("scaled_update", None)
+        assert main(["train", NAME, "--rounds", str(rounds), "--steps", "2", "--out", str(tmp_path / "run")]) == 0
+        stored = json.loads((tmp_path / "run" / SETTINGS).read_text())
+        return capsys.readouterr().err, stored["versions"][f"code of {NAME}"]
+
+    yield made
+    sys.modules.pop("scaled_update", None)
+
+
+def test_code_that_changed_is_named_and_kept_in_the_folder(train):
+    other = CODE.replace("1.0 *", "0.5 *")
+    said, first = train(1)
+    assert said == ""
+    said, again = train(2)
+    assert "code" not in said
+    assert again == first
+    said, both = train(3, other)
+    assert f"the code of {NAME} has changed since the run began, so its rounds are of two algorithms" in said
+    assert "resuming from round 2" in said
+    assert both.startswith(f"{first}, then ")
+    said, kept = train(4, other)
+    assert "code" not in said
+    assert kept == both
+    assert train(5)[1] == f"{both}, then {first}"
