@@ -85,6 +85,9 @@ def declare(commands: Any) -> None:
             metavar="NAME",
             help=f"metric to {verb}, such as loss; default: accuracy, else loss",
         )
+        action.add_argument(
+            "--problem", type=read_name, metavar="NAME", help="only runs of this problem; needed if there are several"
+        )
     compare.add_argument(
         "--round",
         type=at_least(0),
@@ -135,17 +138,17 @@ def _describe(options: argparse.Namespace) -> int:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    _show(compare_runs(_unedited_runs(options.folder), options.metric, options.round, options.against))
+    runs = _of_one_problem(_unedited_runs(options.folder), options.problem)
+    _show(compare_runs(runs, options.metric, options.round, options.against))
     return 0
 
 
 def _plot(options: argparse.Namespace) -> int:
     from figures.run_curves import write_curves
 
-    runs = _unedited_runs(options.folder)
+    runs = _of_one_problem(_unedited_runs(options.folder), options.problem)
     name = Path(options.folder).resolve().name or "runs"
     paths = write_curves(runs, options.metric, Path(options.out), name)
-    _show(_of_different_problems(runs))
     print(", ".join(printable(str(path)) for path in paths))
     return 0
 
@@ -182,15 +185,20 @@ def _show(parts: Sequence[Part]) -> None:
             print_table(rows, [shorten(line, LINE) for line in align_rows(part)])
 
 
-def _of_different_problems(runs: Sequence[FoundRun]) -> list[Part]:
-    """Return a line if runs train on different problems, whose metrics cannot be compared."""
+def _of_one_problem(runs: Sequence[FoundRun], problem: str | None) -> list[FoundRun]:
+    """Return the runs of a problem; metrics of different problems cannot be compared.
+
+    Raises:
+        RunError: No run is of that problem, or none is named and there are several.
+    """
+    from runs.settings import RunError
+
     problems = sorted({run.problem for run in runs})
-    if len(problems) < 2:
-        return []
-    return [
-        f"these runs train on different problems ({', '.join(problems)}), so their metrics do not compare methods; "
-        "name a folder with the runs of one problem"
-    ]
+    if problem is None and len(problems) > 1:
+        raise RunError(f"these runs train on different problems; choose one with --problem: {', '.join(problems)}")
+    if problem is not None and problem not in problems:
+        raise RunError(f"no run is of the problem {problem!r}; there are {', '.join(problems)}")
+    return [run for run in runs if problem in (None, run.problem)]
 
 
 def list_runs(runs: Sequence[FoundRun]) -> list[dict[str, str]]:
@@ -325,7 +333,7 @@ def compare_runs(runs: Sequence[FoundRun], asked: str | None, after: int | None,
             for row, count in zip(summaries, trained, strict=True)
         ]
         notes = ["equal rounds are not equal local steps here, because a method trains several times in a round"]
-    parts: list[Part] = [*_of_different_problems(runs), heading, summaries, *notes]
+    parts: list[Part] = [heading, summaries, *notes]
     rows = [
         {
             f"{metric} minus {chosen.label}": one.label,

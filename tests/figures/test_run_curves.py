@@ -212,17 +212,25 @@ def test_files_are_named_after_the_folder_of_the_runs(tmp_path, monkeypatch, cap
     assert {path.name for path in (tmp_path / "out").glob("*-loss.*")} == {
         f"trial-2-loss.{kind}" for kind in ("png", "pdf", "csv")
     }
-    assert "different problems" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("action", ["compare", "plot"])
-def test_runs_of_different_problems_are_named(tmp_path, capsys, action):
+def test_runs_of_different_problems_are_not_compared(tmp_path, capsys, action):
     write_run(tmp_path / "runs" / "a", [1.0, 0.5])
-    write_run(tmp_path / "runs" / "b", [1.0, 0.25], problem="legendre")
+    write_run(tmp_path / "runs" / "b", [1.0, 0.125], problem="legendre")
     out = ["--out", str(tmp_path / "out")] if action == "plot" else []
-    assert main(["runs", action, str(tmp_path / "runs"), *out]) == 0
-    first = capsys.readouterr().out.splitlines()[0]
-    assert first.startswith("these runs train on different problems (legendre, ridges), so")
+    words = ["runs", action, str(tmp_path / "runs"), *out]
+    assert main(words) == 2
+    assert "choose one with --problem: legendre, ridges" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert main([*words, "--problem", "legendre"]) == 0
+    told = capsys.readouterr().out
+    if action == "plot":
+        told = (tmp_path / "out" / "runs-loss.csv").read_text()
+    assert "0.125" in told
+    assert "0.5" not in told
+    assert main([*words, "--problem", "mnist"]) == 2
+    assert "no run is of the problem 'mnist'; there are legendre, ridges" in capsys.readouterr().err
 
 
 def test_the_axis_of_accuracies_is_linear():

@@ -578,8 +578,8 @@ def test_bad_usage_is_one_line(tmp_path, capsys, words, reason):
     [
         ("list", set()),
         ("show", set()),
-        ("compare", {"--metric", "--round", "--against"}),
-        ("plot", {"--metric", "--out"}),
+        ("compare", {"--metric", "--problem", "--round", "--against"}),
+        ("plot", {"--metric", "--problem", "--out"}),
         ("export", {"--out", "--root", "--round", "--trust"}),
     ],
 )
