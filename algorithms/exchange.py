@@ -294,13 +294,13 @@ def first_that_is_not_finite(acknowledgements: Sequence[Acknowledgement]) -> int
 def _finite(leaves: Sequence[Tensor]) -> Tensor | None:
     """Return whether all entries are finite, as a scalar on their device.
 
-    A finite sum has only finite entries, and on a processor it is the fastest test. Otherwise, it suffices to look at
-    the minimum and the maximum of each tensor, because they are NaN if any entry is.
+    Tensors of finite norm have only finite entries, and on a processor this is a fast test. Otherwise, for instance if
+    squares overflow, we look at the minimum and the maximum of each tensor, which are NaN if any entry is.
     """
     numbers = [leaf.detach() for leaf in leaves if leaf.is_floating_point() and leaf.numel()]
     if not numbers:
         return None
-    if all(leaf.is_cpu and isfinite(leaf.sum()) for leaf in numbers):
+    if all(leaf.is_cpu and isfinite(torch.linalg.vector_norm(leaf)) for leaf in numbers):
         return torch.tensor(True, device="cpu")
     ends = [end for leaf in numbers for end in torch.aminmax(leaf)]
     if any(end.dtype != ends[0].dtype for end in ends):

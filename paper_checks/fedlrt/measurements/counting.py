@@ -115,6 +115,8 @@ class Operation:
             return prod(self.shapes[0]) * min(self.shapes[0])
         if self.name in _EACH_ENTRY:
             return max((prod(shape) for shape in (*self.shapes, self.result)), default=1)
+        if self.name == "addcmul":  # a product for each factor that is not a number, and a sum
+            return prod(self.result) * (1 + sum(bool(shape) for shape in self.shapes[1:]))
         return 0
 
 
