@@ -233,7 +233,8 @@ def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--trial",
         action="store_true",
-        help="time batches of one and of eight vectors and use the faster; repeated results agree up to rounding",
+        help="time batches of one and of eight vectors and use the faster; repeated runs then agree only up to "
+        "rounding",
     )
     add("--double", action="store_true", help="measure in float64")
     add("--device", metavar="D", help="torch device; default: cpu, or the device of the first of --workers")

@@ -198,9 +198,9 @@ PAPER = Paper(
     called="FedLoRU",
     main="Clients train low-rank updates of the weights, which the server accumulates. The paper claims that a client "
     "with fewer samples has a Hessian of larger stable rank, and that the method converges at the rate of FedAvg. Both "
-    "claims hold with corrections: the bound on the gap is four times too large, and the rate needs weights that sum "
-    "to 1 and factors that are reinitialised. But lower-rank gradients of two clients need not be better aligned with "
-    "each other.",
+    "claims hold with corrections: the lower bound on the gap between clients' stable ranks is four times too large, "
+    "and the rate needs weights that sum to 1 and factors that are reinitialised. But lower rank does not always align "
+    "the gradients of two clients better.",
     facts=(
         Headline(
             "With fewer samples the Hessian has a larger stable rank, as Theorem 3.2 says, and the gap grows in "
@@ -208,7 +208,7 @@ PAPER = Paper(
             ("fedloru-v2/thm-3.2",),
         ),
         Headline(
-            "Gradients of lower rank need not be better aligned between clients. Up to the last outlier, Theorem 3.3 "
+            "Lower rank does not always align the gradients of two clients better. Up to the last outlier, Theorem 3.3 "
             "is right for clients without gradient errors of their own.",
             ("fedloru-v2/thm-3.3",),
         ),

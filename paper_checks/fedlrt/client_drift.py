@@ -142,7 +142,7 @@ LONG_STEPS = {**two_parabolas()[1], "rate": "6/5", "steps": 5}
     ),
     hypotheses=(Dropped(r"learning rates small enough, $\lambda \le 1/(Ls_*)$", {"method": "long steps"}),),
     uses=("fedlrt/eq-4",),
-    because="The paper does not say that rates must be small and that, if L is not convex, gradients converge but "
+    because="The paper does not say that rates must be small or that, if L is not convex, gradients converge but "
     "weights need not.",
     expect=("holds", "proof"),
     intended=Intended(

@@ -97,8 +97,8 @@ def make_problems(context: Context) -> dict[str, Setting]:
         ),
     ),
     kind="setting",
-    because="The paper gives no normalisation. Depending on it, curvatures are equal or differ by a factor of 361, and "
-    "different steps are allowed.",
+    because="The paper does not state the normalisation. It decides whether curvatures are equal or differ by a factor "
+    "of 361, and which steps work.",
     expect=("holds", "search"),
     intended=Intended(
         "in each normalisation of the polynomials",
@@ -524,8 +524,8 @@ ALONG_FOUR_SETTING = (
     vary=("much",),
     best={"much": Best(5.29, f"searched: the least of twenty sets of points, with targets along two axes ({COMMAND})")},
     uses=("fedlrt/exp-heterogeneous",),
-    because="Targets, normalisation and start are not given. FeDLRT needs 0.4 to 1.01 times FedLin's rounds; 0.12 to "
-    "0.19 for targets on two axes.",
+    because="Targets, normalisation and start are not stated. FeDLRT needs 0.4 to 1.01 times as many rounds as FedLin, "
+    "0.12 to 0.19 on two axes.",
     expect=("ambiguous", "search"),
     intended=Intended(
         "targets along two axes",

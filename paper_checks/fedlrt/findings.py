@@ -48,7 +48,7 @@ FINDINGS = (
     ),
     Finding(
         "one-rate",
-        "Theorem 3 claims its constant for all small learning rates, but the proof covers a single rate",
+        "Theorem 3 claims that its constant is valid for all small learning rates, but the proof covers a single rate",
         "changes a main result",
         ("fedlrt/thm-3",),
         r"At $s_*\lambda L = 1/1000$ ($s_*$ local steps at the learning rate $\lambda$, smoothness constant L) a "
@@ -62,9 +62,9 @@ FINDINGS = (
         "Assumption 1 can fail near a stationary point, although the paper says that it holds there",
         "weakens a result",
         ("fedlrt/claim-assumption-when",),
-        r"Its constant $\delta$ should be far below 1. But it must be at least 0.41 near the solution of a quadratic, "
-        "after 60 rounds. In 24 draws of the homogeneous test of Section 4.1 (one target for all clients), the "
-        "smallest value that suffices at a distance of 0.01 from the minimiser is 0.68 to 1.24.",
+        r"Its constant $\delta$ should be far below 1. But on a quadratic loss, near the minimiser after 60 rounds, it "
+        "must be at least 0.41. In 24 draws of the homogeneous test of Section 4.1 (one target for all clients), the "
+        "smallest value that suffices at a distance of 0.01 from the minimiser ranges from 0.68 to 1.24.",
         r"Measure $\delta$ along the run before you rely on Theorem 4 or Corollary 1.",
     ),
     Finding(
@@ -97,8 +97,8 @@ FINDINGS = (
         "With polynomials that equal 1 at x = 1, runs from small initial weights fall below the target's rank of 4 in "
         "23 of 24 draws. With orthonormal polynomials FeDLRT finds the rank in all 16 draws, but the step size exceeds "
         "Theorem 2's limit for 32 clients.",
-        "To reproduce Figure 4, use polynomials that are orthonormal for the uniform law, and report the "
-        "normalisation, the targets, the threshold and the initial weights.",
+        "To reproduce Figure 4, use polynomials that are orthonormal with respect to the uniform distribution, and "
+        "report the normalisation, the targets, the threshold and the initial weights.",
     ),
     Finding(
         "table-1-counts",
@@ -169,7 +169,8 @@ FINDINGS = (
         ("fedlrt/claim-close-to-full",),
         r"With the loss $(W_{33} - 1)^2/2 + \eta(W_{12} + W_{21})$, $\eta = 10^{-4}$ and the start $e_1e_1^\top$, "
         r"gradients are within $1.5 \cdot 10^{-4}$ of rank one and truncation removes almost nothing. Nevertheless, "
-        r"after 300 steps of 1/100 FeDLRT is 0.95 away from full-rank training, and just as far for smaller $\eta$ and "
+        r"after 300 steps of size 1/100, FeDLRT is 0.95 away from full-rank training, and just as far for smaller "
+        r"$\eta$ and "
         "steps.",
         r"Read $\epsilon$ as a bound on $(I - UU^\top)G(I - VV^\top)$, the component of the gradient G normal to the "
         "tangent space at the low-rank weights. Then FeDLRT stays close to the full-rank method FedLin.",
@@ -251,13 +252,13 @@ FINDINGS = (
             "fedlrt/thm-7-first-term-lines",
             "fedlrt/thm-11-hat-lines",
         ),
-        "For n = 4 rows and rank r = 1, (25), the second bound of Lemma 3, multiplies a basis U with 1 column by a "
+        "For n = 4 rows and rank r = 1, the second bound of Lemma 3, eq. (25), multiplies a basis U with 1 column by a "
         "matrix F with 4 rows. This product does not exist.",
-        "Correct them as you read. The lines around each one show the intended form.",
+        "Correct these misprints as you read. The lines around each one show the intended form.",
     ),
     Finding(
         "unsaid-conventions",
-        "The paper leaves usual conventions unsaid: disjoint data, small rates, short steps, bounded gradients, "
+        "The paper leaves the usual conventions unstated: disjoint data, small rates, short steps, bounded gradients, "
         "operator norms",
         "changes nothing",
         ("fedlrt/eq-1", "fedlrt/claim-fedlin", "fedlrt/thm-5", "fedlrt/lemma-3-proof"),

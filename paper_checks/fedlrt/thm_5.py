@@ -160,7 +160,7 @@ def eq_16(
     uses=("fedlrt/eq-16",),
     kind="definition",
     importance="detail",
-    because=r"$\tilde S(0)$ is 2r by 2r but is printed between r columns and r rows. The projection is that of $S_0$.",
+    because=r"$\tilde S(0)$ is 2r by 2r but is printed between factors of rank r. The projection is that of $S_0$.",
     expect=("holds", "search"),
     intended=Intended(
         "as corrected",

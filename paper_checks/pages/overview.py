@@ -33,7 +33,7 @@ def overview(papers: Sequence[Paper] = PAPERS) -> str:
         "# What rankproof found",
         "",
         "This page sums up what we found in each paper. A **finding** is a reason why one or more "
-        "statements do not simply hold as printed, and the link after it leads to such a statement. "
+        "statements do not hold exactly as printed. The link after each finding leads to one of them. "
         "[Verdicts](verdicts.md) defines *corrected* and the other terms. The table counts findings by what they "
         "change.",
         "",

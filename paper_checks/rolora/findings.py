@@ -32,8 +32,8 @@ FINDINGS = (
     ),
     Finding(
         "success-probability",
-        r"The stated numbers of samples, and $m \ge Cq$, do not give the probabilities of Lemmas A.9 and A.10, $1 - "
-        r"q^{-10}$ and $1 - 2q^{-10}$",
+        r"The stated sample sizes, and $m \ge Cq$, do not guarantee the probabilities that Lemmas A.9 and A.10 claim, "
+        r"$1 - q^{-10}$ and $1 - 2q^{-10}$",
         "weakens a result",
         (
             "rolora/lem-A.9",
