@@ -359,10 +359,12 @@ def _step_in_place(client: Any, split: Split, settings: Descent, memory: Memory)
     All steps overwrite one copy of the weights, and the client binds and checks it once.
     """
     w = [leaf.detach().clone().requires_grad_() for leaf in split.trained]
-    steps = settings.count(memory.drawn)
+    steps, own = settings.count(memory.drawn), {leaf.untyped_storage().data_ptr() for leaf in w}
     with torch.enable_grad(), client.bind_weights(split.rebuild(w)) as loss:
         for step, batch in enumerate(memory.drawn):
             gradients = _fill(_gradients_of(loss(batch), w), w)
+            # A gradient may be another weight itself, which is about to change.
+            gradients = [grad.clone() if grad.untyped_storage().data_ptr() in own else grad for grad in gradients]
             with torch.no_grad():
                 add_multiple_(w, gradients, -settings.rate(memory.round, step, steps))
     return [leaf.detach() for leaf in w]

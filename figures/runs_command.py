@@ -148,6 +148,8 @@ def _plot(options: argparse.Namespace) -> int:
 
     runs = _of_one_problem(_unedited_runs(options.folder), options.problem)
     name = Path(options.folder).resolve().name or "runs"
+    if options.problem is not None:
+        name = f"{name}-{options.problem}"
     paths = write_curves(runs, options.metric, Path(options.out), name)
     print(", ".join(printable(str(path)) for path in paths))
     return 0

@@ -219,9 +219,9 @@ class Ledger:
         return found
 
 
-def _several(given: str | Sequence[str]) -> tuple[str, ...]:
+def _several(given: str | Sequence[str] | None) -> tuple[str, ...]:
     """Return one value or several as several."""
-    return ((given,) if given else ()) if isinstance(given, str) else tuple(given)
+    return (given,) if given and isinstance(given, str) else tuple(given or ())
 
 
 def _no_match(asked: str, ledger: Ledger) -> str:

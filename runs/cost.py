@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,11 +98,10 @@ def forecast(plan: Plan) -> Forecast:
     """
     with one_thread():
         small = _SmallRounds.of(plan)
-        one, problem = small.run(), small.parts.problem
-        whole = small.sent(one)
-        down, up = map(float, whole)
-        start = float(one.before[0]) / len(problem.clients)
-        received, sent = map(float, small.of_a_client(whole - one.before))
+        problem, traffic = small.parts.problem, small.traffic(small.run())
+        down, up = map(float, traffic.total)
+        start = float(traffic.before[0]) / len(problem.clients)
+        received, sent = map(float, small.of_a_client(traffic))
         samples = int(sum(problem.clients.sizes)) if isinstance(problem, NetworkProblem) else None
         weights = sum(prod(weight.shape) for weight in problem.start.values())
         time = estimate(plan, small.parts, 0, None)
@@ -150,7 +149,7 @@ def _count(plan: Plan) -> Cost:
         accumulated = sum(done // given["tau"] for done in range(rounds))  # before each round, over all rounds
         after = ONE_STEP["tau"]  # rounds until one accumulation
         operations += accumulated * (operations_of_a_client(run(after=after).operations, after) - first)
-    return Cost(small.cohort * operations, float(small.sent(one).sum()))
+    return Cost(small.cohort * operations, float(small.traffic(one).total.sum()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,33 +205,66 @@ class _SmallRounds:
         width = problem.width_of(self.plan.settings["batch"]) if isinstance(problem, NetworkProblem) else None
         return _one_round(self.plan, steps, self.few if samples is None else samples, width, after, cohort)
 
-    def sent(self, one: _Round) -> NDArray[np.float64]:
-        """Return the bytes of the whole run, down and up, from those of its first round."""
+    def traffic(self, one: _Round) -> _Traffic:
+        """Return the bytes of the whole run from those of its first round, if clients have no ranks of their own."""
         given, rounds, cohort = self.plan.settings, self.plan.conduct.rounds, self.cohort
         if self.own_ranks:
             one = self.run(cohort=len(self.sizes))
         every = one.cohort
-        first = one.of_a_cohort(cohort)
         # What a client may lack after rounds without it is sent from the second round on; changes of ranks are unknown.
         # Neither of the two rounds accumulates.
-        later = first if "truncation" in given else self.run(after=1, tau=3, cohort=every).of_a_cohort(cohort)
-        sent = one.before + first + (rounds - 1) * later
+        later = one if "truncation" in given else self.run(after=1, tau=3, cohort=every)
+        kinds = [(one, 1), (later, rounds - 1)]
         if "tau" in given and rounds >= given["tau"]:
-            sent += rounds // given["tau"] * (self.run(tau=1, cohort=every).of_a_cohort(cohort) - first)
+            accumulations = rounds // given["tau"]
+            kinds += [(self.run(tau=1, cohort=every), accumulations), (one, -accumulations)]
+        to_cohort, broadcast = np.zeros(2), np.zeros(2)
+        for kind, number in kinds:
+            to_cohort += number * cohort / every * kind.to_cohort
+            broadcast += number * kind.broadcast
         if cohort != every:  # what is sent to all may have a part for each client of the cohort, as stacked factors do
-            other = self.run(cohort=1 if every > 1 else 2)
-            sent += rounds * (cohort - every) * (other.broadcast - one.broadcast) / (other.cohort - every)
-        return sent
+            alone, several = (one.broadcast, self.run(cohort=2)) if every == 1 else (self._broadcast_of_one(), one)
+            broadcast += rounds * (cohort - every) * (several.broadcast - alone) / (several.cohort - 1)
+        return _Traffic(one.before, to_cohort, broadcast)
 
-    def of_a_client(self, sent: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the bytes of a client in a round, down and up, from those of all rounds."""
-        count = len(self.sizes)
-        if not self.own_ranks:
-            return sent / max(1, self.plan.conduct.rounds) / self.cohort
+    def _broadcast_of_one(self) -> NDArray[np.float64]:
+        """Return the bytes sent to all clients in a round of one client, in the mean over the clients' ranks."""
+        ranks = self.own_ranks
+        return sum((ranks.count(rank) * self._of_rank(rank).broadcast for rank in set(ranks)), np.zeros(2)) / len(ranks)
+
+    def _of_rank(self, rank: int, after: int = 0) -> _Round:
+        """Return a round of one client among clients of equal rank, where they have ranks of their own."""
         name = next(name for name in PER_CLIENT if getattr(self.parts.algorithm, name, None))
-        alike: dict[str, Any] = {name: (self.largest_rank,) * count}
-        largest = self.run(after=1, tau=3, **alike)
-        return largest.to_cohort + self.run(cohort=count).broadcast / count
+        alike: dict[str, Any] = {name: (rank,) * len(self.sizes), **({"tau": 3} if after else {})}
+        return self.run(after=after, **alike)
+
+    def of_a_client(self, traffic: _Traffic) -> NDArray[np.float64]:
+        """Return the bytes of a client of the cohort in a round, down and up, in the mean over the rounds.
+
+        If clients have ranks of their own, it is one of the largest rank.
+        """
+        rounds, rank = max(1, self.plan.conduct.rounds), self.largest_rank
+        own = traffic.to_cohort / rounds / self.cohort if rank is None else self._of_rank(rank, after=1).to_cohort
+        return own + traffic.broadcast / rounds / len(self.sizes)
+
+
+class _Traffic(NamedTuple):
+    """Bytes of a run, down and up.
+
+    Attributes:
+        before: Bytes before the first round.
+        to_cohort: Bytes to and from the clients of the rounds.
+        broadcast: Bytes sent to all clients in the rounds.
+    """
+
+    before: NDArray[np.float64]
+    to_cohort: NDArray[np.float64]
+    broadcast: NDArray[np.float64]
+
+    @property
+    def total(self) -> NDArray[np.float64]:
+        """All bytes."""
+        return self.before + self.to_cohort + self.broadcast
 
 
 def _mean_samples(local: Descent, sizes: NDArray[np.float64]) -> float:
@@ -259,10 +291,6 @@ class _Round:
     before: NDArray[np.float64]
     to_cohort: NDArray[np.float64]
     broadcast: NDArray[np.float64]
-
-    def of_a_cohort(self, clients: int) -> NDArray[np.float64]:
-        """Return the bytes of a round of so many clients, whose messages are as large as these in the mean."""
-        return self.broadcast + clients / self.cohort * self.to_cohort
 
 
 def _one_round(

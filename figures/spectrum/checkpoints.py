@@ -65,8 +65,8 @@ def measure_checkpoints(
         eigenvalues), eigenvalue, residual, missed (how far beyond the last eigenvalue another may be that the rows of
         the state lack; infinite if there was no search), overlap, overlap_low, overlap_high with the eigenvector of
         the same place one state before (missing at the first), and the cost of the state: products, gradients (time
-        of the products and checks in gradients over the same data, timed at the first state) and warm (the stable
-        rank started from the eigenvectors of the state before).
+        of the products and checks in gradients over the same data, timed at the first state of the server and of each
+        client) and warm (the stable rank started from the eigenvectors of the state before).
 
     Raises:
         CurvatureError: Names, files, model, loss or data are not valid; the message names cause and remedy.
@@ -140,7 +140,8 @@ def measure_run(
             if not rows:  # the clients' own samples are as many as the server's together
                 _expect(expect, request, operator, (kept + 1) * (1 + bool(clients)))
             of_server = sequence if client == SERVER else None
-            gradients.setdefault(client, operator.cost().gradient_seconds)
+            if client not in gradients:
+                gradients[client] = operator.cost().gradient_seconds
             name = f"round {number}, {_name(client)}"
             found, now = _state(request, operator, name, progress, gradients[client], of_server)
             del operator

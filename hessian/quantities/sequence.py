@@ -180,16 +180,16 @@ class MeasurementSequence:
         spent, confidence, anchor, trial = 0, settings.confidence, self._anchor, self._is_trial
         if anchor is not None:
             self._age += 1
+            if not trial:  # whether the difference is measured or reported depends on the vectors that it shares
+                confidence = _halved(confidence)
             if trial or self._is_near(anchor, settings):
                 if progress is not None:
                     progress("trace by the difference from an earlier matrix")
                 change = anchor.follow(operator, settings.relative_width, _halved(confidence))
                 spent, self._change = anchor.cost, change.variance / self._age**2
-                if not trial:
-                    if change.trace.reached:
-                        self._failures = 0
-                        return self._with_others(operator, settings, progress, change.trace, spent)
-                    confidence = _halved(confidence)
+                if not trial and change.trace.reached:
+                    self._failures = 0
+                    return self._with_others(operator, settings, progress, change.trace, spent)
         plan = self._plan(settings, spent) if anchor is not None else None
         products = max(settings.products - spent - (plan.count if plan is not None else 0), LEAST_PRODUCTS)
         left = replace(settings, confidence=confidence, products=products)

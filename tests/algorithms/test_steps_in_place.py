@@ -56,6 +56,32 @@ class Counting(nn.Module):
         return self.layer(x.flatten(1)) * self.calls
 
 
+class Exchanged(torch.autograd.Function):
+    """Zero, whose gradient in either weight is the other weight itself."""
+
+    @staticmethod
+    def forward(context, a, b):
+        context.save_for_backward(a, b)
+        return a.new_zeros(())
+
+    @staticmethod
+    def backward(context, grad):
+        a, b = context.saved_tensors
+        return b, a
+
+
+class Exchanging(nn.Module):
+    """A layer next to two weights that are the gradients of each other."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(24, 3)
+        self.a, self.b = nn.Parameter(torch.tensor([1.0, 2.0])), nn.Parameter(torch.tensor([0.5, -3.0]))
+
+    def forward(self, x):
+        return self.layer(x.flatten(1)) + Exchanged.apply(self.a, self.b)
+
+
 def linear(*layers):
     return nn.Sequential(nn.Flatten(), nn.Linear(24, 7), nn.Tanh(), *layers, nn.Linear(7, 3))
 
@@ -68,6 +94,7 @@ NETWORKS = {
     "linear layers": (linear, {}),
     "convolution": (convolutions, {}),
     "tied weights": (Tied, {}),
+    "gradients that are weights": (Exchanging, {}),
     "drop-out": (lambda: linear(nn.Dropout(0.5)), {}),
     "a buffer that is written": (Counting, {}),
     "batch norm without running means": (lambda: linear(nn.BatchNorm1d(7)), {"statistics": "batch"}),

@@ -226,7 +226,7 @@ def test_runs_of_different_problems_are_not_compared(tmp_path, capsys, action):
     assert main([*words, "--problem", "legendre"]) == 0
     told = capsys.readouterr().out
     if action == "plot":
-        told = (tmp_path / "out" / "runs-loss.csv").read_text()
+        told = (tmp_path / "out" / "runs-legendre-loss.csv").read_text()
     assert "0.125" in told
     assert "0.5" not in told
     assert main([*words, "--problem", "mnist"]) == 2

@@ -167,6 +167,26 @@ def test_a_forecast_of_a_part_of_the_clients_is_the_mean_over_cohorts():
     assert found.unless == "in the mean over the cohorts"
 
 
+def test_the_bytes_of_a_stack_are_the_mean_over_cohorts():
+    """Three cohorts of one client; its factors go to all clients, and the base weights went before."""
+    given = {"clients": 3, "rows": 7, "columns": 6, "rank": 4, "ranks": (4, 1, 1), "cohort": 1}
+    found = forecast(make_plan("flora", "ridges", given, Conduct(rounds=5)))
+    stack = 8 * (7 + 6) * (4 + 1 + 1) / 3
+    assert found.down - 3 * found.start == pytest.approx(5 * 3 * stack)
+    assert found.received == pytest.approx(stack)
+
+
+@pytest.mark.parametrize(("algorithm", "options"), [("fedex-lora", {}), ("flora", {}), ("fedloru", {"tau": 2})])
+def test_a_broadcast_counts_once_for_each_client(algorithm, options):
+    """Two of eight clients take part, so most of what is sent goes to clients that do not."""
+    given = {"clients": 8, "rows": 7, "columns": 6, "rank": 2, "cohort": 2, **options}
+    of = make_plan(algorithm, "ridges", given, Conduct(rounds=4))
+    parts, found = parts_of(of), forecast(of)
+    *_, last = rounds(parts.algorithm, parts.problem, rounds=4, cohort=2)
+    entries = [entry for entry in last.ledger.entries if entry.round and entry.direction == "down"]
+    assert found.received == sum(entry.bytes / entry.clients for entry in entries) / 4
+
+
 def test_a_forecast_counts_samples_and_all_weights():
     found = forecast(plan("fedlora", 4, 7, **FACTORS, steps=2, batch=5, samples=30))
     assert (found.clients, found.samples, found.weights) == (4, 30, 6 * 3 + 3)

@@ -169,13 +169,18 @@ def _require_one_index(columns: Mapping[Any, Any], name: str) -> None:
     Raises:
         DataError: Two indices differ.
     """
-    indexed = [(column, values.index) for column, values in columns.items() if hasattr(values, "to_frame")]
+    indexed = [(column, values.index) for column, values in columns.items() if _is_series(values)]
     for column, index in indexed[1:]:
         if not index.equals(indexed[0][1]):
             raise DataError(
                 f"{name}[{column!r}] and {name}[{indexed[0][0]!r}] are Series with different indices; return one "
                 "pandas.DataFrame, or lists"
             )
+
+
+def _is_series(values: Any) -> bool:
+    """Return whether values are a Series of pandas, whose `index` is not a method as that of a list is."""
+    return hasattr(values, "to_frame") and not callable(getattr(values, "index", len))
 
 
 def _as_list(values: Any, name: str) -> list[Any]:

@@ -126,12 +126,13 @@ class Frame(dict):
         [{"text": text, "label": np.int64(label)} for text, label in (("a", 0), ("b", 1), ("c", 0))],
         {"text": ("a", "b", "c"), "label": [0, 1, 0]},
         {"text": pd.Series(["a", "b", "c"], index=[5, 5, 6]), "label": pd.Series([0, 1, 0], index=[5, 5, 6])},
+        {"text": pd.Index(["a", "b", "c"]), "label": pd.Index([0, 1, 0])},
         Frame(text=Column("abc"), label=Column([0, 1, 0])),
         pd.DataFrame({"text": ["a", "b", "c"], "label": [0, 1, 0]}, index=[5, 5, 6]),
         Dataset(),
         Dataset(["no", "yes"]),
     ],
-    ids=["records", "numpy", "columns", "series", "polars", "pandas", "datasets", "datasets with names"],
+    ids=["records", "numpy", "columns", "series", "index", "polars", "pandas", "datasets", "datasets with names"],
 )
 def test_tables_in_memory(given):
     table = table_of(given, "my:texts")
