@@ -127,8 +127,8 @@ FINDINGS = (
     ),
     Finding(
         "hundred-clients-fashion",
-        "With 100 clients, FedLoRU at its best share of parameters has the highest accuracy of all methods on CIFAR-10 "
-        "and CIFAR-100, but not on Fashion-MNIST",
+        "With 100 clients, FedLoRU at its best share of parameters has the highest accuracy on CIFAR-10 and CIFAR-100, "
+        "but not on Fashion-MNIST",
         "weakens a result",
         ("fedloru-iclr/txt-100",),
         "On Fashion-MNIST, IID, with 100 clients, the best accuracies are 89.01 for FedLoRU and 89.43 for FedHM, "
