@@ -177,7 +177,7 @@ def test_a_report_counts_apart_what_is_not_checked_yet_and_lists_it_last(paper, 
         for place in (tmp_path / "out/index.html", tmp_path / f"out/paper-{name}.html", tmp_path / "mail.html")
     )
     for page in (front, mail):
-        assert "We checked 2 entries from 1 paper as their authors mean them. 1 more is not checked yet." in page
+        assert "We checked 2 entries from 1 paper as its authors mean them. 1 more is not checked yet." in page
         assert "All 2 checks were run again for this report" in page
         assert f"the package <code>{folder.name}</code> of the paper" in page
         assert "get a copy of" not in page
