@@ -98,7 +98,7 @@ def forecast(plan: Plan) -> Forecast:
     """
     with one_thread():
         small = _SmallRounds.of(plan)
-        problem, traffic = small.parts.problem, small.traffic(small.run())
+        problem, traffic = small.parts.problem, small.traffic()
         down, up = map(float, traffic.total)
         start = float(traffic.before[0]) / len(problem.clients)
         received, sent = map(float, small.of_a_client(traffic))
@@ -205,11 +205,15 @@ class _SmallRounds:
         width = problem.width_of(self.plan.settings["batch"]) if isinstance(problem, NetworkProblem) else None
         return _one_round(self.plan, steps, self.few if samples is None else samples, width, after, cohort)
 
-    def traffic(self, one: _Round) -> _Traffic:
-        """Return the bytes of the whole run from those of its first round, if clients have no ranks of their own."""
+    def traffic(self, one: _Round | None = None) -> _Traffic:
+        """Return the bytes of the whole run.
+
+        Args:
+            one: Its first round for one client, if that has been run; not used if clients have ranks of their own.
+        """
         given, rounds, cohort = self.plan.settings, self.plan.conduct.rounds, self.cohort
-        if self.own_ranks:
-            one = self.run(cohort=len(self.sizes))
+        if one is None or self.own_ranks:
+            one = self.run(cohort=len(self.sizes) if self.own_ranks else 1)
         every = one.cohort
         # What a client may lack after rounds without it is sent from the second round on; changes of ranks are unknown.
         # Neither of the two rounds accumulates.

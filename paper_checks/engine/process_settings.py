@@ -81,8 +81,11 @@ _OF_TORCH: tuple[tuple[str, Callable[[Any], Any], Callable[[Any, Any], Any]], ..
     ("threads", lambda torch: torch.get_num_threads(), lambda torch, value: torch.set_num_threads(value)),
     (
         "determinism",
-        lambda torch: torch.are_deterministic_algorithms_enabled(),
-        lambda torch, value: torch.use_deterministic_algorithms(value),
+        lambda torch: (
+            torch.are_deterministic_algorithms_enabled(),
+            torch.is_deterministic_algorithms_warn_only_enabled(),
+        ),
+        lambda torch, value: torch.use_deterministic_algorithms(value[0], warn_only=value[1]),
     ),
     (
         "products",
@@ -107,7 +110,7 @@ def _restore_torch(before: dict[str, Any] | None) -> None:
             "type": torch.float32,
             "device": "cpu",
             "gradients": True,
-            "determinism": False,
+            "determinism": (False, False),
             "products": "highest",
         }
     for name, read, write in _OF_TORCH:

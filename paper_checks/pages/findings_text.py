@@ -30,7 +30,7 @@ def findings_text(paper: Paper, encoding: str = "utf-8", whole: bool = True) -> 
     title = f"{paper.called or paper.name}: {paper.title}" if paper.called else paper.title
     lines = [*textwrap.wrap(title, WIDTH), "=" * min(len(title), WIDTH)]
     lines += textwrap.wrap(plain_text(paper.main, encoding), WIDTH)
-    expected = {claim.id: describe_verdict(claim.expect, claim.print) for claim in paper.claims()}
+    expected = _verdicts_of(paper)
 
     def points(heading: str, headlines: Sequence[Headline]) -> list[str]:
         found = ["", heading] if headlines else []
@@ -58,9 +58,13 @@ def findings_text(paper: Paper, encoding: str = "utf-8", whole: bool = True) -> 
 
 def finding_text(paper: Paper, finding: Finding, encoding: str = "utf-8") -> str:
     """Return one finding of a paper as plain text, with its witness, advice and entries."""
-    expected = {claim.id: describe_verdict(claim.expect, claim.print) for claim in paper.claims()}
-    lines = _finding_lines(finding, f"{paper.name}/{finding.id}:", expected, encoding)
+    lines = _finding_lines(finding, f"{paper.name}/{finding.id}:", _verdicts_of(paper), encoding)
     return "\n".join(lines) if encoding == "utf-8" else as_ascii("\n".join(lines))
+
+
+def _verdicts_of(paper: Paper) -> dict[str, str]:
+    """Return the verdict on record of each claim of a paper in words, by its id."""
+    return {claim.id: describe_verdict(claim.expect, claim.print) for claim in paper.claims()}
 
 
 def _finding_lines(finding: Finding, name: str, expected: Mapping[str, str], encoding: str) -> list[str]:

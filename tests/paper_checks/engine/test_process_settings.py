@@ -20,6 +20,10 @@ CHANGES = {
     "torch's device": (lambda: torch.set_default_device("meta"), lambda: str(torch.zeros(1).device)),
     "gradients": (lambda: torch.set_grad_enabled(False), torch.is_grad_enabled),
     "threads": (lambda: torch.set_num_threads(torch.get_num_threads() + 1), torch.get_num_threads),
+    "determinism that warns": (
+        lambda: torch.use_deterministic_algorithms(True, warn_only=True),
+        torch.is_deterministic_algorithms_warn_only_enabled,
+    ),
     "determinism": (lambda: torch.use_deterministic_algorithms(True), torch.are_deterministic_algorithms_enabled),
     "products": (lambda: torch.set_float32_matmul_precision("medium"), torch.get_float32_matmul_precision),
     "denormals": (lambda: torch.set_flush_denormal(True), lambda: TINY * float(len("a")) > 0.0),
