@@ -96,7 +96,7 @@ class NetworkClient:
     def _own(self, batch: Batch | Tensor | None) -> Batch:
         """Return a batch with its samples' indices among those of all clients; default: all samples."""
         if isinstance(batch, Batch):
-            return Batch(self.indices[batch.samples], batch.offsets, batch.noise)
+            return Batch(self.indices.index_select(0, batch.samples), batch.offsets, batch.noise)
         return Batch(self.indices if batch is None else self.indices[batch])
 
     def batches(self, rng: np.random.Generator, indices: Sequence[Tensor]) -> Sequence[Batch]:

@@ -156,7 +156,7 @@ class Network:
 
     def prepare_samples(self, data: Labelled, batch: Batch) -> Labelled:
         """Return samples of a split, prepared."""
-        inputs, targets = data.x[batch.samples], data.y[batch.samples]
+        inputs, targets = data.x.index_select(0, batch.samples), data.y.index_select(0, batch.samples)
         return Labelled(inputs if self.preparation is None else self.preparation(inputs, batch.offsets), targets)
 
     def test(self, w: Mapping[str, Weight], data: Labelled, rows: int) -> dict[str, float]:
