@@ -17,11 +17,13 @@ from figures.curves.learning_curves_runs import (
     constant_answers,
     curves_choice,
     experiment_of,
+    first_rates,
     outcomes_of,
-    rate_experiments,
+    rate_experiment,
     row_of,
     tune,
 )
+from figures.experiments.experiment import describe_rates
 from figures.experiments.sweep import require_run
 from figures.figure import Figure, Settings
 from runs.experiments import Outcome
@@ -41,7 +43,7 @@ def curves_data(settings: Settings) -> pd.DataFrame:
     first = 100 * settings.seed
     seeds = tuple(range(first, first + sizes.seeds))
     whole = experiment_of(sizes, cases, dict.fromkeys(sizes.methods, sizes.rates[0]), seeds)
-    every = [*rate_experiments(settings, sizes, cases).values(), whole]
+    every = [*(rate_experiment(settings, sizes, cases, rates) for rates in first_rates(sizes)), whole]
     require_run([trial for part in every for trial in part.trials], settings)
     rows, rates = tune(settings, sizes, cases)
     experiment = experiment_of(sizes, cases, rates, seeds)
@@ -122,7 +124,7 @@ def learning_sizes(table: pd.DataFrame) -> str:
     curves, choice = table[table.stage == "curve"], table[table.stage == "choice"]
     sizes = next(of for of in CURVE_SIZES.values() if _is_of(curves, of))
     federation = sizes.federation
-    rates = ", ".join(f"{rate:g}" for rate in sizes.rates)
+    rates = describe_rates(choice, sizes.rates)
     tried = (
         f"learning rates from {rates} by {sizes.tuning_rounds} rounds with seed {int(choice.seed.max())}"
         if len(choice)

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
+from figures.experiments.experiment import best_rate, next_rate
 from figures.experiments.sweep import sweep_of
 from figures.figure import DataChoice, Scale, Settings
 from runs.catalogue import problem_settings_of
@@ -235,12 +234,17 @@ def experiment_of(
     )
 
 
-def rate_experiments(settings: Settings, sizes: CurveSizes, cases: Sequence[Case]) -> dict[float, Experiment]:
-    """Return the runs that choose the learning rates, by rate; empty if there is only one rate."""
+def first_rates(sizes: CurveSizes) -> list[dict[str, float]]:
+    """Return the learning rates that every algorithm tries, by label; empty if there is only one."""
+    return [dict.fromkeys(sizes.methods, rate) for rate in sizes.rates] if len(sizes.rates) > 1 else []
+
+
+def rate_experiment(
+    settings: Settings, sizes: CurveSizes, cases: Sequence[Case], rates: Mapping[str, float]
+) -> Experiment:
+    """Return runs that choose the learning rates, at rates by the labels of the algorithms."""
     short = replace(sizes, rounds=sizes.tuning_rounds, every=sizes.tuning_rounds)
-    rates = sizes.rates if len(sizes.rates) > 1 else ()
-    seeds = (100 * settings.seed + 99,)
-    return {rate: experiment_of(short, cases, dict.fromkeys(sizes.methods, rate), seeds) for rate in rates}
+    return experiment_of(short, cases, rates, (100 * settings.seed + 99,))
 
 
 def tune(
@@ -250,21 +254,29 @@ def tune(
 
     An algorithm has one rate for all cases: the one with the largest mean, over the cases, of the accuracy on the
     samples held out for validation, or of personal models on the clients' own held-out samples. These runs have a seed
-    of their own. A run that failed counts as accuracy 0.
+    of their own. A run that failed counts as accuracy 0. While the best rate is at an end of those tried, the algorithm
+    tries the `next_rate`.
     """
     methods = [method for method in METHODS if method.label in sizes.methods]
     if len(sizes.rates) == 1:
         return [], {method.label: sizes.rates[0] for method in methods}
     rows: list[dict[str, object]] = []
-    for rate, experiment in rate_experiments(settings, sizes, cases).items():
-        (seed,) = experiment.trials[0].seeds
-        table = [(method, case) for method in methods for case in cases]
-        for (method, case), outcome in zip(table, outcomes_of(experiment, settings, f"rate {rate:g}: "), strict=True):
-            metric = method.metric if method.personal else "validation_accuracy"
-            last = {"round": sizes.tuning_rounds, metric: 0.0} if outcome.failure else outcome.curve(metric)[-1]
-            rows.append(row_of("choice", method, case, seed, rate, last, metric))
-    found = pd.DataFrame(rows).groupby(["method", "rate"], sort=False).accuracy.mean().unstack("rate")
-    return rows, {str(label): float(rate) for label, rate in found.idxmax(axis=1).items()}
+    values: dict[str, dict[float, float]] = {}
+    tried = first_rates(sizes)
+    while tried:
+        for rates in tried:
+            table = [(method, case) for method in methods if method.label in rates for case in cases]
+            experiment = rate_experiment(settings, sizes, cases, rates)
+            (seed,) = experiment.trials[0].seeds
+            for (method, case), outcome in zip(table, outcomes_of(experiment, settings, "rates: "), strict=True):
+                metric = method.metric if method.personal else "validation_accuracy"
+                last = {"round": sizes.tuning_rounds, metric: 0.0} if outcome.failure else outcome.curve(metric)[-1]
+                rows.append(row_of("choice", method, case, seed, rates[method.label], last, metric))
+                known = values.setdefault(method.label, {})
+                known[rates[method.label]] = known.get(rates[method.label], 0.0) + float(last[metric]) / len(cases)
+        further = {label: next_rate(known, sizes.rates) for label, known in values.items()}
+        tried = [found] if (found := {label: rate for label, rate in further.items() if rate is not None}) else []
+    return rows, {label: best_rate(known) for label, known in values.items()}
 
 
 def constant_answers(case: Case, sizes: CurveSizes, seed: int, settings: Settings) -> dict[bool, tuple[float, int]]:

@@ -22,7 +22,7 @@ from figures.curves.method_comparison_runs import (
     measure_rounds,
 )
 from figures.experiments.cost import announce_cost
-from figures.experiments.experiment import CHOICE, RUN, finals, run_design
+from figures.experiments.experiment import CHOICE, RUN, describe_rates, finals, run_design
 from figures.figure import Figure, Settings
 from figures.pieces import Rows, piece
 
@@ -131,7 +131,7 @@ def methods_sizes(table: pd.DataFrame) -> str:
     runs, choice = table[table.stage == RUN], table[table.stage == CHOICE]
     sizes = next(of for of in FASHION.sizes.values() if _is_of(runs, of))
     federation = sizes.federation
-    rates = ", ".join(f"{rate:g}" for rate in sizes.rates)
+    rates = describe_rates(choice, sizes.rates)
     tried = (
         f"learning rates from {rates}, by runs as long as the others with seed {int(choice.seed.max())}"
         if len(choice)

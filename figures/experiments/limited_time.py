@@ -23,7 +23,7 @@ from pathlib import Path
 
 import torch
 
-from figures.experiments.experiment import Design, Line, choice_seed
+from figures.experiments.experiment import Design, Line, best_rate, choice_seed, next_rate
 from figures.figure import SCALES, Settings
 from figures.ledger import select
 from hessian.numerics.differentiation import exact_convolutions
@@ -86,15 +86,18 @@ class Work:
                 found.setdefault((number, line.rate_of), []).append(line)
         return [(self.designs[number], lines) for (number, _), lines in found.items()]
 
-    def choices(self, group: int) -> list[Task]:
-        """Return the runs that choose the learning rate of a group; none if there is no choice."""
+    def choices(self, group: int, rates: Sequence[float] = ()) -> list[Task]:
+        """Return the runs that choose the learning rate of a group among the design's or other rates.
+
+        There are none if there is no choice.
+        """
         design, lines = self.groups[group]
         seed = choice_seed(self.settings)
         return [
             self._task(group, line.trial(design.tuning_rounds, (seed,), rate), line.choice_metric, 0)
             for line in lines
             if line.tuned and len(design.rates) > 1
-            for rate in design.rates
+            for rate in rates or design.rates
         ]
 
     def runs(self, group: int, rate: float | None) -> list[Task]:
@@ -105,6 +108,26 @@ class Work:
             for place, seed in enumerate(design.own_seeds(self.settings))
             for line in lines
         ]
+
+    def after_choices(
+        self, group: int, values: Mapping[Task, float | None], say: Callable[[str], None] = lambda text: None
+    ) -> list[Task]:
+        """Return a group's next runs: at a further rate while the best is at an end, else its own at the best.
+
+        Args:
+            group: Number of the group.
+            values: Value of each of its runs that chose so far; failed runs have 0.
+            say: Called with a line about the rates.
+        """
+        by_rate: dict[float, float] = {}
+        for task, value in values.items():
+            rate = task.trial.settings["learning_rate"]
+            by_rate[rate] = max(by_rate.get(rate, 0.0), value or 0.0)
+        further, best = next_rate(by_rate, self.groups[group][0].rates), best_rate(by_rate)
+        tried = ", ".join(f"{rate:g}: {value:.4f}" for rate, value in by_rate.items())
+        then = "" if further is None else f"; {further:g} is next"
+        say(f"{next(iter(values)).trial.label}: rate {best:g} of {tried}{then}")
+        return self.runs(group, best) if further is None else self.choices(group, (further,))
 
     def place(self, trial: Trial) -> tuple[str, str]:
         """Return device and executor of a run."""
@@ -192,7 +215,10 @@ def make_runs(
                 say(f"{time.monotonic() - start:.1f} s on {device}: {task.text}{f': {failure}' if failure else ''}")
                 if task.metric:
                     values[task.group][task] = 0.0 if failure else _last_value(task, store)
-                    tasks += _chosen_runs(work, task.group, values[task.group], say)
+                    if None not in values[task.group].values():
+                        more = work.after_choices(task.group, values[task.group], say)
+                        values[task.group] |= dict.fromkeys(new for new in more if new.metric)
+                        tasks += more
     finally:
         _end(pool)
     waiting = [group for group, found in values.items() if None in found.values()]
@@ -208,17 +234,6 @@ def _done(task: Task, store: Path) -> int:
     """Return the finished rounds of an interrupted run."""
     folder = store / task.trial.plan(task.trial.seeds[0]).folder
     return find_runs(folder)[0].done if (folder / SETTINGS).exists() else 0
-
-
-def _chosen_runs(work: Work, group: int, values: Mapping[Task, float | None], say: Callable[[str], None]) -> list[Task]:
-    """Return the runs of a group whose choice is complete: at the best rate, of equals the first."""
-    found = {task: value for task, value in values.items() if value is not None}
-    if len(found) < len(values):
-        return []
-    best = max(found, key=lambda task: found[task]).trial.settings["learning_rate"]
-    tried = ", ".join(f"{task.trial.settings['learning_rate']:g}: {value:.4f}" for task, value in found.items())
-    say(f"{next(iter(found)).trial.label}: rate {best:g} of {tried}")
-    return work.runs(group, best)
 
 
 def _last_value(task: Task, store: Path) -> float:

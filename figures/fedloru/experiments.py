@@ -13,7 +13,7 @@ import pandas as pd
 
 from figures.experiments.cost import announce_cost
 from figures.experiments.effects import Effect, by_seed, mean_and_half_width, paired_effect
-from figures.experiments.experiment import CHOICE, RUN, Design, finals, run_design
+from figures.experiments.experiment import CHOICE, RUN, Design, describe_rates, finals, run_design
 from figures.experiments.tables import Contrast, Value, count_effects, draw_table, lead_headline
 from figures.fedloru.designs import (
     EVALUATIONS,
@@ -310,7 +310,7 @@ def describe_sizes(table: pd.DataFrame, sizes: Sizes, rounds: int, tau: int) -> 
     shares = ", ".join(
         f"{name} {100 * share(network, sizes.rank(name)):.0f} % (rank {sizes.rank(name)})" for name in sizes.shares
     )
-    rates = ", ".join(f"{rate:g}" for rate in sizes.rates)
+    rates = describe_rates(choice, sizes.rates)
     tried = (
         f"chosen from {rates} by {sizes.tuning_rounds} rounds with seed {int(choice.seed.max())}"
         if len(choice)

@@ -10,7 +10,7 @@ from scipy.stats import ttest_1samp
 
 from figures.experiments import experiment as running
 from figures.experiments.effects import POWER, Effect, by_seed, mean_and_half_width, paired_effect, smallest_detectable
-from figures.experiments.experiment import CHOICE, RUN, Design, Line, finals, key_columns, run_design
+from figures.experiments.experiment import CHOICE, RUN, Design, Line, finals, key_columns, next_rate, run_design
 from figures.experiments.sweep import needs_runs
 from figures.experiments.tables import Contrast, Value, count_effects
 from figures.figure import FigureError, Settings
@@ -96,6 +96,47 @@ def test_the_rate_that_is_best_on_held_out_samples_is_the_group_s(monkeypatch):
     assert choice[choice.rate == 3.0].failed.tolist() == [1, 1]
     assert runs.groupby("method").rate.unique().map(list).to_dict() == {"FedAvg": [0.1], "FedLin": [0.3]}
     assert design.runs == 8 + 2 * 4
+
+
+@pytest.mark.parametrize(
+    ("best", "tried", "chosen"),
+    [
+        (0.1, [0.03, 0.1, 0.3], 0.1),
+        (3.0, [0.03, 0.1, 0.3, 1.0, 3.0, 10.0], 3.0),
+        (0.003, [0.03, 0.1, 0.3, 0.01, 0.003, 0.001], 0.003),
+        (1e9, [0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0], 30.0),
+        (1e-9, [0.03, 0.1, 0.3, 0.01, 0.003, 0.001, 0.0003], 0.0003),
+    ],
+)
+def test_rates_continue_until_the_best_is_inside(monkeypatch, best, tried, chosen):
+    monkeypatch.setattr(
+        running, "carry_out", outcomes_by(lambda trial: 1 / (1 + abs(np.log(trial.settings["learning_rate"] / best))))
+    )
+    lines = tuple(replace(line, metric="accuracy") for line in LINES if line.keys["method"] == "FedAvg")
+    table = run_design(Design(lines, 5, 1, (0.03, 0.1, 0.3), 2), Settings())
+    assert table[table.stage == CHOICE].rate.tolist() == tried
+    assert set(table[table.stage == RUN].rate) == {chosen}
+
+
+def test_a_group_whose_best_rate_is_inside_tries_no_more_when_another_does(monkeypatch):
+    best = {"FedAvg": 0.1, "FedLin": 0.3}
+    monkeypatch.setattr(
+        running,
+        "carry_out",
+        outcomes_by(lambda of: 1 / (1 + abs(np.log(of.settings["learning_rate"] / best[of.label.split(",")[0]])))),
+    )
+    lines = tuple(replace(line, metric="accuracy") for line in LINES)
+    table = run_design(Design(lines, 5, 1, (0.03, 0.1, 0.3), 2), Settings())
+    tried = table[table.stage == CHOICE].groupby("method").rate.apply(list)
+    assert tried.to_dict() == {"FedAvg": [0.03, 0.1, 0.3], "FedLin": [0.03, 0.1, 0.3, 1.0]}
+
+
+def test_smaller_rates_follow_where_every_run_fails():
+    assert next_rate({0.3: 0.0, 0.1: 0.0}, (0.3, 0.1)) == 0.03
+    assert next_rate({0.3: 0.0, 0.1: 0.0, 0.03: 0.5}, (0.3, 0.1)) == 0.01
+    assert next_rate({0.3: 0.0, 0.1: 0.0, 0.001: 0.0}, (0.3, 0.1)) is None
+    assert next_rate({0.005: 0.5, 0.01: 0.6, 0.02: 0.7, 0.05: 0.8}, (0.005, 0.01, 0.02, 0.05)) == 0.1
+    assert next_rate({0.005: 0.5, 0.01: 0.5, 0.02: 0.4, 0.05: 0.3}, (0.005, 0.01, 0.02, 0.05)) == 0.002
 
 
 def test_a_run_that_fails_is_a_row_without_a_value(monkeypatch):

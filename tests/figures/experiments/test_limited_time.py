@@ -57,6 +57,20 @@ def test_a_group_tries_every_rate_on_its_tuned_lines_and_runs_all_its_lines(tmp_
     assert {task.metric for task in own} == {""}
 
 
+def test_a_group_tries_further_rates_until_the_best_is_inside():
+    work, said = Work([given(rates=(0.1, 0.2))], Settings()), []
+    low, high = work.choices(1)
+    further = work.after_choices(1, {low: 0.5, high: 0.7}, said.append)
+    assert [(task.trial.settings["learning_rate"], task.metric) for task in further] == [(1.0, "validation_loss")]
+    own = work.after_choices(1, {low: 0.5, high: 0.7, further[0]: 0.6}, said.append)
+    assert {(task.trial.settings["learning_rate"], task.metric) for task in own} == {(0.2, "")}
+    assert len(own) == 4
+    assert said == [
+        "FedLin, 2: rate 0.2 of 0.1: 0.5000, 0.2: 0.7000; 1 is next",
+        "FedLin, 2: rate 0.2 of 0.1: 0.5000, 0.2: 0.7000, 1: 0.6000",
+    ]
+
+
 def test_all_lines_get_a_few_seeds_before_any_gets_more():
     first, second = given(seeds=5), given(seeds=4)
     work = Work([first, second], Settings())
