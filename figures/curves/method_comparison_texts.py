@@ -1,7 +1,7 @@
 """Comparison of the methods that train an adapter of a language model: MiniLM on rated sentences.
 
 The panels are those of `training/methods`. At the scale `paper` the model is RoBERTa-Large, and
-`benchmarks/methods_on_gpu.py` makes the runs of any scale with several processes on one accelerator.
+`figures.experiments.limited_time` makes the runs of any scale with several processes on one accelerator.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ ADAPTED = (
     *("fedex-lora", "fedloru", "fedloru-finetune", "mfedloru", "frlora", "pfedloru"),
 )
 """Methods whose clients train an adapter of frozen weights, in the order of the catalogue."""
-UNFINISHED = ("pfedloru",)
-"""Left out at laptop scale: the accelerator's time ended before all of its runs."""
 WHOLE_WEIGHTS = ("pfedlora-1", "pfedlora-2")
 """Methods with an adapter, for personal models, that also train and send all weights."""
 DIVIDED = {"rolora": ("steps",), "pfedloru": ("steps", "personal_steps")}
@@ -86,7 +84,7 @@ SENTENCES = Comparison(
             "laptop",
             4,
             8,
-            tuple(name for name in ADAPTED if name not in UNFINISHED),
+            ADAPTED,
             held_out=256,
             rounds=12,
             every=2,
@@ -180,8 +178,8 @@ SENTENCES_COMPARED = Figure(
     r"distance of this mean from the model before; of methods whose clients do the same in a round without the "
     r"others. Dotted: limit below which we call it rounding. Right: processor time of the fastest measured round, "
     r"relative to FedLoRA's (on an accelerator: wall time). Every client takes the same number of local steps in a "
-    r"round; RoLoRA divides them between its two halves, and pFedLoRU, which is compared at the scale paper only, "
-    r"between the common and the personal factors. Every method has the same "
+    r"round; RoLoRA divides them between its two halves, and pFedLoRU between the common and the personal "
+    r"factors. Every method has the same "
     r"sentences, clients and initial weights for a seed, and a learning rate of its own, chosen by the accuracy on "
     r"samples held out for validation (personal models: on the clients' own held-out samples) with another seed and "
     r"without test sentences. All other options are the defaults, and all clients have the same rank, so RBLA does "

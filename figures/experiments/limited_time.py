@@ -4,12 +4,17 @@
 
 A line's runs start when the runs that choose its learning rate have ended, so no process waits for another line. Runs
 that the time limit interrupts resume from their last round: unpack the archive into ``OUT/runs``, and ``rankproof
-figure ID --scale laptop --out OUT`` makes what is left and draws.
+figure ID --scale laptop --out OUT`` makes what is left and draws. The archive also holds `environment.json`: the
+machine, its devices, and the packages.
+
+Small models are bound by the launches of kernels, so several processes may share one accelerator: ``--device cuda
+--processes 7 --on-device 7``.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import multiprocessing
 import signal
 import sys
@@ -19,19 +24,23 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
+from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from figures.experiments.experiment import Design, Line, best_rate, choice_seed, next_rate
 from figures.figure import SCALES, Settings
 from figures.ledger import select
+from figures.provenance import machine, package_versions
 from hessian.numerics.differentiation import exact_convolutions
 from runs.experiments import Experiment as Runs
 from runs.experiments import Trial, carry_out
 from runs.index import SETTINGS
 from runs.listing import find_runs
 
+PACKAGES = ("numpy", "pandas", "torch", "transformers")
 FEWEST = 3
 """Seeds that all lines of all designs get before any line gets more."""
 
@@ -258,14 +267,20 @@ def _end(pool: ProcessPoolExecutor) -> None:
         worker.kill()
 
 
-def pack(store: Path, archive: Path, most: int) -> list[str]:
+def pack(store: Path, archive: Path, most: int, device: str = "cpu") -> list[str]:
     """Pack the runs of a store, with checkpoints only of runs that have not ended, and return what was left out.
+
+    `environment.json` is packed with them.
 
     Args:
         store: Folder of the runs.
         archive: The file to write, compressed; names begin below the store.
         most: Largest size of the archive in bytes; checkpoints are left out beyond it.
+        device: Torch device of the runs, whose name is packed.
     """
+    environment = (json.dumps(environment_of(device), indent=1) + "\n").encode()
+    entry = tarfile.TarInfo("environment.json")
+    entry.size = len(environment)
     small, large = list[Path](), list[Path]()
     for settings in sorted(store.glob(f"*/{SETTINGS}")):
         (run,) = find_runs(settings.parent)
@@ -283,9 +298,16 @@ def pack(store: Path, archive: Path, most: int) -> list[str]:
             room -= path.stat().st_size
             kept.append(path)
     with tarfile.open(archive, "w:gz") as tar:
+        tar.addfile(entry, BytesIO(environment))
         for path in [*small, *kept]:
             tar.add(path, path.relative_to(store))
     return [str(path.relative_to(store)) for path in large if path not in kept]
+
+
+def environment_of(device: str) -> dict[str, Any]:
+    """Return the machine, the name of a torch device, and the versions of the packages."""
+    named = torch.cuda.get_device_name(device) if device.startswith("cuda") else device
+    return {**machine(), "device": named, "packages": package_versions(PACKAGES)}
 
 
 def main() -> int:
@@ -318,7 +340,7 @@ def main() -> int:
         left = make_runs(work, options.processes, options.seconds, options.on_device, say)
     finally:
         if options.pack is not None:
-            for name in pack(options.store, options.pack, int(options.most * 2**20)):
+            for name in pack(options.store, options.pack, int(options.most * 2**20), options.device):
                 say(f"left out of {options.pack}: {name}")
     return 1 if left else 0
 

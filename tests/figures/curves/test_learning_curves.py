@@ -128,14 +128,16 @@ def test_the_rate_with_the_best_mean_is_chosen_and_a_failure_counts_as_nothing(m
     def accuracy(trial, rate):
         if trial.label.startswith("FedAvg"):
             return {0.1: 0.5, 0.3: 0.6, 1.0: 0.9 if "IID" in trial.label else None, 3.0: 0.2}[rate]
-        return rate / 10
+        return 0.5 - abs(rate - 10.0) / 20
 
     monkeypatch.setattr(behind, "outcomes_of", outcomes_by(accuracy))
     sizes = replace(LAPTOP, methods=("FedAvg", "FedLin"))
     cases = [Case("mnist", split, of) for split, of in sizes.splits.items()]
     rows, rates = tune(Settings("laptop"), sizes, cases)
-    assert rates == {"FedAvg": 0.3, "FedLin": 3.0}
-    assert len(rows) == 2 * 2 * 4
+    assert rates == {"FedAvg": 0.3, "FedLin": 10.0}
+    tried = {name: [row["rate"] for row in rows if row["method"] == name] for name in rates}
+    first = [0.1, 0.1, 0.3, 0.3, 1.0, 1.0, 3.0, 3.0]
+    assert tried == {"FedAvg": first, "FedLin": [*first, 10.0, 10.0, 30.0, 30.0]}
     assert {row["stage"] for row in rows} == {"choice"}
 
 

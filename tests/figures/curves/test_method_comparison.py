@@ -131,7 +131,7 @@ def tiny(tmp_path_factory):
 
 def test_a_tiny_version_has_every_stage(tiny):
     counts = tiny.groupby("stage").size()
-    assert counts["choice"] == 4 * 2
+    assert counts["choice"] >= 4 * 2
     assert counts["run"] == 4 * 2 * 3
     assert counts["seconds"] == 4 * 2
     assert counts["error"] == 3 * 2
@@ -144,7 +144,9 @@ def test_a_tiny_version_has_every_stage(tiny):
 def test_a_tiny_versions_rates_did_best_on_validation_samples(tiny):
     choice, runs = tiny[tiny.stage == "choice"], tiny[tiny.stage == "run"]
     for method, own in choice.groupby("method"):
-        assert set(runs[runs.method == method].rate) == {own.rate[own.value.idxmax()]}
+        best = own.rate[own.value.idxmax()]
+        assert set(runs[runs.method == method].rate) == {best}
+        assert own.rate.min() < best < own.rate.max()
 
 
 def test_a_tiny_versions_errors_and_times(tiny):

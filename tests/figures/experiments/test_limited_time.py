@@ -1,9 +1,11 @@
 """Runs within a time limit: the rates that are chosen, what is made next, and what an archive holds."""
 
+import json
 import tarfile
 from dataclasses import replace
 
 import pytest
+import torch
 
 from figures.experiments.experiment import RUN, Design, Line, run_design
 from figures.experiments.limited_time import FEWEST, Work, make_run, make_runs, pack
@@ -120,6 +122,9 @@ def test_an_archive_holds_results_and_the_checkpoints_of_what_has_not_ended(tmp_
     assert pack(store, tmp_path / "all.tar.gz", 2**20) == []
     with tarfile.open(tmp_path / "all.tar.gz") as tar:
         names = set(tar.getnames())
+        environment = json.load(tar.extractfile("environment.json"))
+    assert environment["device"] == "cpu"
+    assert environment["packages"]["torch"].startswith(torch.__version__.partition("+")[0])
     assert {f"{folder.name}/{file}" for folder in (ended, open_) for file in ("settings.json", "metrics.csv")} <= names
     assert {name.split("/")[0] for name in names if "checkpoints" in name} == {open_.name}
     left = pack(store, tmp_path / "small.tar.gz", 0)
