@@ -30,7 +30,7 @@ STARTING = 5
 def alignment_data(settings: Settings) -> pd.DataFrame:
     """Choose the learning rates, then make the runs; one row for each round from the first on."""
     choosing, design = fig8_designs(settings)
-    announce_cost(replace(design, rates=choosing.rates, tuning_rounds=choosing.tuning_rounds), settings, left_out())
+    announce_cost(aligned_designs(settings), settings, left_out())
     rows, rates = choose_rates(choosing, settings)
     table = run_design(with_rates(design, rates), settings)
     return pd.concat([pd.DataFrame(rows), table[table["round"] > 0]], ignore_index=True)
