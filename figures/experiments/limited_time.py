@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
-import signal
 import sys
 import tarfile
 import time
@@ -25,6 +24,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from io import BytesIO
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,7 @@ from runs.experiments import Experiment as Runs
 from runs.experiments import Trial, carry_out
 from runs.index import SETTINGS
 from runs.listing import find_runs
+from workloads.processes.child_processes import end_with_pipe
 
 PACKAGES = ("numpy", "pandas", "torch", "transformers")
 FEWEST = 3
@@ -200,7 +201,9 @@ def make_runs(
         choices = work.choices(group)
         values |= {group: dict.fromkeys(choices)} if choices else {}
         tasks += choices or work.runs(group, design.rates[0] if design.rates else None)
-    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _start_worker)
+    context = multiprocessing.get_context("spawn")
+    watched, held = context.Pipe(duplex=False)
+    pool = ProcessPoolExecutor(processes, context, _start_worker, (watched,))
     under_way: dict[Future[str], tuple[Task, float, str]] = {}
     ended, broken = 0, list[Task]()
     try:
@@ -230,6 +233,8 @@ def make_runs(
                         tasks += more
     finally:
         _end(pool)
+        held.close()
+        watched.close()
     waiting = [group for group, found in values.items() if None in found.values()]
     left_over = len(tasks) + len(under_way) + len(broken) + sum(len(work.runs(group, 1.0)) for group in waiting)
     for task, start, device in under_way.values():
@@ -250,8 +255,8 @@ def _last_value(task: Task, store: Path) -> float:
     return float(outcome.curve(task.metric)[-1][task.metric])
 
 
-def _start_worker() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _start_worker(watched: Connection) -> None:
+    end_with_pipe(watched)
     torch.set_num_threads(1)
 
 

@@ -1,7 +1,10 @@
 """Runs within a time limit: the rates that are chosen, what is made next, and what an archive holds."""
 
 import json
+import subprocess
+import sys
 import tarfile
+import time
 from dataclasses import replace
 
 import pytest
@@ -33,6 +36,30 @@ def test_runs_are_those_of_the_experiment(tmp_path):
     assert {run.folder.name for run in find_runs(tmp_path / "runs")} == made
     assert set(table.stage) == {RUN}
     assert len(made) == 8
+
+
+ENDLESS = """
+from pathlib import Path
+from figures.experiments.experiment import Design, Line
+from figures.experiments.limited_time import Work, make_runs
+from figures.figure import Settings
+
+if __name__ == "__main__":
+    line = Line({"method": "FedAvg"}, "fedavg", "quadratics", {"clients": 2}, "loss")
+    runs = Path(__file__).parent / "runs"
+    make_runs(Work([Design((line,), 10**9, 1)], Settings(runs=runs)), 1, 1e6)
+"""
+
+
+@pytest.mark.slow
+def test_no_process_outlives_a_killed_operator(tmp_path):
+    (tmp_path / "endless.py").write_text(ENDLESS)
+    process = subprocess.Popen([sys.executable, str(tmp_path / "endless.py")], stdout=subprocess.PIPE)
+    while not list((tmp_path / "runs").glob("*/settings.json")):
+        assert process.poll() is None
+        time.sleep(0.1)
+    process.kill()
+    process.communicate(timeout=60)  # a worker has the same standard output, which ends with the last process
 
 
 def test_no_run_is_made_without_time(tmp_path):
