@@ -243,9 +243,9 @@ def describe_verdict(verdict: Verdict, print: Print) -> str:
     """Return a verdict with the fault of the print, if it has one.
 
     >>> describe_verdict("holds", "misprint"), describe_verdict("corrected", "as meant")
-    ('holds, misprint', 'corrected')
+    ('holds, with a misprint', 'corrected')
     """
-    return verdict if print == "as meant" else f"{verdict}, {print}"
+    return verdict if print == "as meant" else f"{verdict}, {_FAULTS[print]}"
 
 
 def describe_meaning(claim: Claim) -> str:

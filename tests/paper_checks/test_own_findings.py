@@ -125,7 +125,7 @@ def test_commands_on_a_page_name_the_package(told):
 def test_a_verdict_on_a_page_has_its_grade(told):
     _, page, _ = told
     assert "**Holds** (search)." in entry(page, "eq-1")
-    assert "**Holds, misprint** (search): The sum is 5." in entry(page, "eq-2")
+    assert "**Holds, with a misprint** (search): The sum is 5." in entry(page, "eq-2")
 
 
 def test_an_entry_with_a_finding_is_not_folded(told):

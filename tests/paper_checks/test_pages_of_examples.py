@@ -49,7 +49,7 @@ def test_the_wrong_cell_of_the_page_holds_with_a_misprint(checked):
         "from paper_checks.paper import Paper\nPAPER = Paper('my-paper', 'Mine', __package__, themes=('table_1',))\n"
     )
     _, out = checked({**files, "my_paper/paper.py": paper})
-    assert "holds, misprint" in out
+    assert "holds, with a misprint" in out
 
 
 def test_the_examples_of_signatures_are_a_package_whose_verdicts_are_found(checked, capsys):

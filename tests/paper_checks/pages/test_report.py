@@ -590,6 +590,10 @@ def test_colours_mark_the_verdict_and_not_the_prose(results, monkeypatch):
     card = shown(f"{card_text(results[0])}\nbecause      it holds", CARDS)
     assert f"\x1b[1m{results[0].claim.id}\x1b[0m\n==" in card
     assert card.count("\x1b[1;32mholds\x1b[0m") == 1
-    findings = shown("Paper\n=====\nthm-2 is corrected here (thm-2: corrected; thm-3: holds, misprint)", FINDINGS)
+    findings = shown(
+        "Paper\n=====\nthm-2 is corrected here (thm-2: corrected; thm-3: holds, with a misprint)", FINDINGS
+    )
     assert findings.startswith("\x1b[1mPaper\x1b[0m\n")
-    assert "is corrected here (thm-2: \x1b[33mcorrected\x1b[0m; thm-3: \x1b[32mholds\x1b[0m, misprint)" in findings
+    assert (
+        "is corrected here (thm-2: \x1b[33mcorrected\x1b[0m; thm-3: \x1b[32mholds\x1b[0m, with a misprint)" in findings
+    )
