@@ -153,8 +153,8 @@ def _run_kept_factors() -> tuple[float, float]:
         "fedloru-v2/eq-78-79",
     ),
     importance="result",
-    because="Appendix B loses the factors $C_B^2$ (Lemma B.7) and L (drift). If the factors are kept, as in Algorithm 1, "
-    "no constants work.",
+    because="Appendix B loses the factors $C_B^2$ (Lemma B.7) and L (drift). If the factors are kept, as in Algorithm "
+    "1, no constants work.",
     best={
         "first": Best(1.0, "proved for E = 1: samples of opposite slopes at the bottom of a parabola attain it"),
         "curvature": Best(1.0, "proved for E = 1: samples of opposite slopes at the bottom of a parabola attain it"),
