@@ -133,6 +133,7 @@ def test_a_dry_run_runs_nothing(tmp_path, monkeypatch, capsys):
     with pytest.raises(AssertionError, match="tells what all of its runs cost"):
         run_design(design, settings)
     assert "FedAvg: learning rates  2" in "\n".join(told)
+    assert "a learning rate that is best at an end of those tried needs runs beyond these" in told
     assert any(text.startswith("5 runs, 2.8e+13 floating-point operations") for text in told)
     assert not (tmp_path / "runs").exists()
     monkeypatch.chdir(tmp_path)
