@@ -97,8 +97,8 @@ def make_problems(context: Context) -> dict[str, Setting]:
         ),
     ),
     kind="setting",
-    because="The paper does not state the normalisation. It decides whether curvatures are equal or differ by a factor "
-    "of 361, and which steps work.",
+    because="The paper does not state the normalisation. It determines whether curvatures are equal or differ by a "
+    "factor of 361, and which steps work.",
     expect=("holds", "search"),
     intended=Intended(
         "in each normalisation of the polynomials",
@@ -524,8 +524,8 @@ ALONG_FOUR_SETTING = (
     vary=("much",),
     best={"much": Best(5.29, f"searched: the least of twenty sets of points, with targets along two axes ({COMMAND})")},
     uses=("fedlrt/exp-heterogeneous",),
-    because="Targets, normalisation and start are not stated. FeDLRT needs 0.4 to 1.01 times as many rounds as FedLin, "
-    "0.12 to 0.19 on two axes.",
+    because="Targets, normalisation and start are not stated. FeDLRT needs 0.4 to 1.01 times FedLin's rounds, or "
+    "0.12 to 0.19 for targets along two axes.",
     expect=("ambiguous", "search"),
     intended=Intended(
         "targets along two axes",
@@ -665,8 +665,8 @@ def claim_het_plateau(
     ),
     vary=(),
     uses=("fedlrt/exp-heterogeneous", "fedlrt/thm-3"),
-    because=r"The paper gives no $\tau$. With 0.1 FeDLRT can stop at a lower rank; with 0.01 it converges, as Section "
-    "4.1 and the caption say.",
+    because=r"The paper does not give $\tau$. With 0.1 FeDLRT can stop at a lower rank; with 0.01 it converges, as "
+    "Section 4.1 and the caption say.",
     expect=("ambiguous", "search"),
     intended=Intended(
         "with the threshold of the homogeneous test",
@@ -674,8 +674,8 @@ def claim_het_plateau(
         r"the test before: “$\tau = 0.1$ was used” (Section 4.1).",
     ),
     print="inconsistent",
-    ambiguous=r"The paper gives no $\tau$ for the heterogeneous test. It is 0.1 in the previous test and 0.01 in Table "
-    "2. The caption and Section 4.1, where FeDLRT converges, support the second value, but this sentence supports the "
+    ambiguous=r"The paper does not give $\tau$ for the heterogeneous test. It is 0.1 in the previous test and 0.01 in "
+    "Table 2. The caption and Section 4.1, where FeDLRT converges, support the second value, but this sentence supports the "
     "first",
 )
 def claim_thm3_figure(

@@ -82,15 +82,15 @@ def test_a_claim_s_part_of_a_page(tmp_path):
     assert "Witness: x = " in false
     assert "What passes the same check: with K = 1" in false
     fix = part_of(text, "proved-fix")
-    assert "Found: $`K = 1`$" in fix
+    assert "Corrected form: $`K = 1`$" in fix
     assert "What passes" not in fix
-    assert "Proved, as found ([the proof](proofs/invented--proved-fix.md)): two non-negative factors." in fix
+    assert "Proved in the corrected form ([the proof](proofs/invented--proved-fix.md)): two non-negative factors." in fix
     twice = part_of(text, "ambiguous")
     assert "**Ambiguous** (search): At x = 1 half is too small." in twice
     assert "| literal | as printed |  | holds |" in twice
     assert "| half, as in eq. 2 | $`x^2 \\le 0.5 x`$ on $`[0, 1]`$ | Section 2 writes it so. | does not hold |" in twice
-    assert "Witness, half, as in eq. 2: x = " in twice
-    assert "Checked, literal: both sides on the grid." in twice  # of a reading that holds without a stored proof
+    assert "Witness against the reading “half, as in eq. 2”: x = " in twice
+    assert "Checked in the reading “literal”: both sides on the grid." in twice  # of a reading that holds without a stored proof
 
 
 def test_a_proof_s_page():
