@@ -291,8 +291,8 @@ def proof_pages(paper: Paper, replay_seconds: float = REPLAY_LIMIT) -> dict[str,
 def _proof_page(claim: Claim, file: Stored, refuted: bool, argument: Argument, answer: Replayed, option: str) -> str:
     """Yield a proof's page: of the correction where its reading has a witness, else of the reading itself."""
     reading = _reading_of(claim, file)
-    kind = f"as read: {reading.name}" if reading.says else "as printed"
-    says = ("As read", reading.says)
+    kind = f"in the reading “{reading.name}”" if reading.says else "as printed"
+    says = ("In this reading", reading.says)
     if refuted:
         kind = f"as corrected; it does not hold {kind}"
         assert claim.correction is not None, f"{file.id} has a witness, and a proof of no correction"
@@ -362,7 +362,8 @@ def _entry(
         if file.kind == "witness":
             yield ""
             found = answer.detail if answer.exact else _round_numbers(answer.detail)
-            yield f"Witness{_name_reading(claim, file, 'against')}: {_values(file.values, answer.words)}. Replayed: {found}."
+            of = _name_reading(claim, file, "against")
+            yield f"Witness{of}: {_values(file.values, answer.words)}. Replayed: {found}."
     if claim.correction is not None:
         yield ""
         yield f"Corrected form: {mathematics(claim.correction.says)}"

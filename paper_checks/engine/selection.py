@@ -40,8 +40,8 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fails",
         choices=_FORMS,
-        help="as-meant: only claims that fail in the sense that their author intended (corrected or refuted); as-printed: "
-        "also those with a misprint, something unstated, an inconsistency or two meanings; default: all",
+        help="as-meant: only claims that fail in the sense that their author intended (corrected or refuted); "
+        "as-printed: also those with a misprint, something unstated, an inconsistency or two meanings; default: all",
     )
 
 

@@ -169,7 +169,7 @@ ADMITTED = (
         ),
     ),
     best={"rate": Best(3.99e-3, "searched: the largest admitted rate for 32 clients, the least of 24 draws")},
-    because="If polynomials are 1 at x = 1, the step works for any number of clients. If they are orthonormal, it is "
+    because="If polynomials are 1 at x = 1, the step works for any number of clients. If orthonormal, it is "
     "too large for 32 clients in all 24 draws.",
     expect=("ambiguous", "search"),
     intended=Intended(

@@ -85,12 +85,12 @@ def test_a_proof_says_which_statement_it_proves(paper):
             text = pages.pop(id.replace("/", "--").replace("@", "--"), None)
             if text is None:
                 continue
-            kind = f"as read: {reading.name}" if reading.says else "as printed"
+            kind = f"in the reading “{reading.name}”" if reading.says else "as printed"
             if stored_path(paper.folder, id, "witness").exists():
                 kind = f"as corrected; it does not hold {kind}"
             assert f"; {kind}." in text.splitlines()[2], id
             assert ("\nAs corrected:" in text) == kind.startswith("as corrected"), id
-            assert ("\nAs read:" in text) == kind.startswith("as read"), id
+            assert ("\nIn this reading:" in text) == kind.startswith("in the reading"), id
     assert not pages
 
 
