@@ -385,8 +385,8 @@ WITNESS = {"n": 10, "clients": 4, "points": SAMPLES, "steps": HETEROGENEOUS.step
         "FedAvg coincides with FedLin, and FeDLRT without correction coincides with FeDLRT with correction, round by "
         "round, in every basis and for every start, target and truncation; steps on minibatches are not covered. With "
         r"polynomials orthonormal for the uniform law, $\tau = 0.01$ and a Gaussian start of unit size truncated to "
-        "rank 5, all methods come within 1e-5 of the minimiser. FeDLRT needs at most 1.1 times as many rounds as FedLin on "
-        "the points drawn, and 0.41 to 1.006 times as many on 120 sets. "
+        "rank 5, all methods come within 1e-5 of the minimiser. FeDLRT needs at most 1.1 times as many rounds as "
+        "FedLin on the points drawn, and 0.41 to 1.006 times as many on 120 sets. "
         + COARSE
         + " A round of FeDLRT sends 352 numbers at rank 4 and 475 at rank 5 with the simplified correction, and 448 "
         "and 625 with the full one. A round of FedLin sends 400. Until it comes within 1e-5, FeDLRT can therefore send "

@@ -107,8 +107,8 @@ def test_a_proof_s_page():
     assert "As corrected" not in certified
     assert "NOT VERIFIED." in pages["invented--bad-certificate"]
     double = pages["invented--other-way-round--double"]
-    assert "as read: double.\n" in double
-    assert "As read:\n\n> $`x^2 \\le 1.0 x`$ on $`[0, 1]`$" in double
+    assert "in the reading “double”.\n" in double
+    assert "In this reading:\n\n> $`x^2 \\le 1.0 x`$ on $`[0, 1]`$" in double
     assert "Its numbers, as the program names them: K = 1." in double
 
 
