@@ -13,7 +13,7 @@ from paper_checks.pages.findings_text import findings_text
 from paper_checks.paper import CHANGES, Finding
 
 LEDGER = Ledger.of()
-DEFAULT = Intended("literal", "the print says so word by word")
+DEFAULT = Intended("literal", "the paper says so word for word")
 ONE = Finding("one-cause", "A bound is too small", "changes a proof only", ("a/eq-1",), "2 > 1.", "Use 2.")
 
 
