@@ -271,7 +271,7 @@ class Intended:
         object.__setattr__(self, "why", in_one_line(self.why))
 
 
-_FIRST = Intended(LITERAL.name, "the print says so word by word")
+_FIRST = Intended(LITERAL.name, "the paper says so word for word")
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from paper_checks.pages.card import (
     describe_kinds,
     describe_verdict,
     end_sentence,
+    join_words,
     say_meaning,
     sentence_case,
     shorten,
@@ -43,6 +44,7 @@ PARTS: Mapping[Importance, str] = {"result": "Results", "step": "Steps, section 
 """The parts of a page, in their order."""
 MOST_IN_SHORT = 3
 """Number of findings in the first lines of a page."""
+_CORRECTED = " in the corrected form"
 _FOLD = re.compile(r"</details>|<details(?: open)?><summary>[^<]*</summary>")
 """Tags that the pages have on purpose, each in a line of its own."""
 _SHOWN = re.compile(r"(`[^`\n]+`)")
@@ -289,8 +291,8 @@ def proof_pages(paper: Paper, replay_seconds: float = REPLAY_LIMIT) -> dict[str,
 def _proof_page(claim: Claim, file: Stored, refuted: bool, argument: Argument, answer: Replayed, option: str) -> str:
     """Yield a proof's page: of the correction where its reading has a witness, else of the reading itself."""
     reading = _reading_of(claim, file)
-    kind = f"as read: {reading.name}" if reading.says else "as printed"
-    says = ("As read", reading.says)
+    kind = f"in the reading “{reading.name}”" if reading.says else "as printed"
+    says = ("In this reading", reading.says)
     if refuted:
         kind = f"as corrected; it does not hold {kind}"
         assert claim.correction is not None, f"{file.id} has a witness, and a proof of no correction"
@@ -360,10 +362,11 @@ def _entry(
         if file.kind == "witness":
             yield ""
             found = answer.detail if answer.exact else _round_numbers(answer.detail)
-            yield f"Witness{_name_reading(claim, file)}: {_values(file.values, answer.words)}. Replayed: {found}."
+            of = _name_reading(claim, file, "against")
+            yield f"Witness{of}: {_values(file.values, answer.words)}. Replayed: {found}."
     if claim.correction is not None:
         yield ""
-        yield f"Found: {mathematics(claim.correction.says)}"
+        yield f"Corrected form: {mathematics(claim.correction.says)}"
     elif claim.expect == "refuted" and claim.control is not None:
         yield ""
         yield f"What passes the same check: {mathematics(claim.control.says)}"
@@ -373,7 +376,7 @@ def _entry(
     for file, answer in replayed:
         if file.kind == "certificate":
             yield ""
-            found = ", as found" if file.id in refuted else _name_reading(claim, file)
+            found = _CORRECTED if file.id in refuted else _name_reading(claim, file)
             link = f"([the proof](proofs/{_proof_name(file.id)}.md))"
             yield f"Proved{found} {link}: {mathematics(answer.detail)}."
     if formal:
@@ -413,11 +416,11 @@ def _without_proof(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]]) ->
     if claim.is_plain and len(claim.readings) == 1:
         return "" if not replayed else None
     if len(claim.readings) == 1 and claim.correction is not None:
-        return ", as found" if claim.id not in on_file["certificate"] else None
+        return _CORRECTED if claim.id not in on_file["certificate"] else None
     if len(claim.readings) > 1 and claim.expect in ("holds", "corrected", "ambiguous"):
         pairs = zip(claim.readings, claim.file_ids(), strict=True)
         names = [reading.name for reading, id in pairs if not any(id in ids for ids in on_file.values())]
-        return f", {'; '.join(names)}" if names else None
+        return _in_readings(names) if names else None
     return None
 
 
@@ -455,9 +458,18 @@ def _reading_of(claim: Claim, file: Stored) -> Reading:
     return claim.readings[claim.file_ids().index(file.id)]
 
 
-def _name_reading(claim: Claim, file: Stored) -> str:
+def _name_reading(claim: Claim, file: Stored, word: str = "in") -> str:
     """Return which reading a file is of, where the claim has several."""
-    return f", {_reading_of(claim, file).name}" if len(claim.readings) > 1 else ""
+    return _in_readings([_reading_of(claim, file).name], word) if len(claim.readings) > 1 else ""
+
+
+def _in_readings(names: Sequence[str], word: str = "in") -> str:
+    """Return readings as an adverbial.
+
+    >>> _in_readings(["literal", "per round"]), _in_readings(["literal"], "against")
+    (' in the readings “literal” and “per round”', ' against the reading “literal”')
+    """
+    return f" {word} the reading{'' if len(names) == 1 else 's'} {join_words([f'“{name}”' for name in names])}"
 
 
 def _file(figure: str) -> str:

@@ -128,7 +128,7 @@ class Conduct:
 
     Attributes:
         rounds: Number of rounds; may be raised when a run is resumed.
-        executor: How the clients' work is run. `ray` gives the same digits as `sequential`, but with `vmap` the
+        executor: How to run the clients' work. `ray` gives the same digits as `sequential`, but with `vmap` the
             last digits may differ.
         device: Torch device for networks; the last digits may depend on it.
         evaluate_every: Rounds between evaluations; the start and the last round are always evaluated.
@@ -138,9 +138,9 @@ class Conduct:
         gpus_per_worker: GPUs per Ray actor, needed if the device is a GPU; with 0.25, four actors share one.
         save_every: Minimum time in seconds between checkpoints; it increases if writing them takes more than a
             twentieth of the run.
-        save_in_round: Minimum time in seconds between checkpoints within a round, from which a run resumes in the
-            middle of the round, even between a client's local steps; only the executor `sequential` with one
-            worker writes them. It increases as `save_every` does.
+        save_in_round: Minimum time in seconds between checkpoints within a round. From them a run resumes in the
+            middle of a round, even between a client's local steps. Only the executor `sequential` with one worker
+            writes them. The time increases as for `save_every`.
         keep_every: Keep a checkpoint every N rounds, for `rankproof spectrum --checkpoints`; default: keep only
             the last two.
         spectrum: Measure the Hessian at the server's weights every N rounds, on the samples of all clients, and write

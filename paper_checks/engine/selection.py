@@ -32,7 +32,7 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     add_papers(parser)
     for flag, choices, help in (
         ("--verdict", _VERDICTS, "only claims with this recorded verdict"),
-        ("--print", _PRINTS, "only claims whose printed form is of this kind"),
+        ("--print", _PRINTS, "only claims whose printed form differs from the intended one in this way"),
     ):
         parser.add_argument(
             flag, choices=choices, action="append", default=[], help=f"{help}; may be repeated; default: all"
@@ -40,8 +40,8 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fails",
         choices=_FORMS,
-        help="only claims that do not hold as their author means them (corrected or refuted), or as they are printed "
-        "(also those with a misprint, something unstated, an inconsistency or two meanings); default: all",
+        help="as-meant: only claims that fail in the sense that their author intended (corrected or refuted); "
+        "as-printed: also those with a misprint, something unstated, an inconsistency or two meanings; default: all",
     )
 
 

@@ -221,11 +221,11 @@ def measure_met(context: Context, draw: int = 0) -> Met:
         ),
     ),
     control=Form(
-        r"On the draw judged $\delta = \frac12$ satisfies (14) when the rank is found.", {"when": "found", "delta": 0.5}
+        r"On our draw $\delta = \frac12$ satisfies (14) when the rank is found.", {"when": "found", "delta": 0.5}
     ),
     correction=Form(
-        r"""When the rank has just been found, $\delta$ can be small: for the clients' losses (14) needs 0.045 on the
-        draw judged, and 0.03 to 1.03 on 24 draws, with at most 0.1 on 10 of them. Near the solution $\delta$ need not
+        r"""When the rank has just been found, $\delta$ can be small: for the clients' losses (14) needs 0.045 on our
+        draw, and 0.03 to 1.03 on 24 draws, with at most 0.1 on 10 of them. Near the solution $\delta$ need not
         be small, because the bases still rotate. For a quadratic, (14) needs 0.41 after 60 rounds and never less than
         0.4067, the limit. In the homogeneous test, at a distance of 0.01, it needs 0.68 to 1.24 for the clients' losses
         on 24 draws.""",
@@ -234,8 +234,8 @@ def measure_met(context: Context, draw: int = 0) -> Met:
     ),
     vary=("delta",),
     best={"delta": Best(0.045, "searched: what is needed on the draw that is judged")},
-    because=r"Near the solution the bases rotate, so $\delta \ge 0.41$ on a quadratic. When a run finds the rank, "
-    "0.045 suffices (24 draws: 0.03 to 1.03).",
+    because=r"Near the solution bases rotate, so a quadratic needs $\delta \ge 0.41$. When the rank is found, our run "
+    "needs 0.045, 24 draws 0.03 to 1.03.",
     uses=("fedlrt/assumption-1",),
     expect=("corrected", "search"),
     intended=Intended(

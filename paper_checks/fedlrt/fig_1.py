@@ -97,8 +97,8 @@ def make_problems(context: Context) -> dict[str, Setting]:
         ),
     ),
     kind="setting",
-    because="The paper does not state the normalisation. It decides whether curvatures are equal or differ by a factor "
-    "of 361, and which steps work.",
+    because="The paper does not state the normalisation. It determines whether curvatures are equal or differ by a "
+    "factor of 361, and which steps work.",
     expect=("holds", "search"),
     intended=Intended(
         "in each normalisation of the polynomials",
@@ -346,7 +346,7 @@ def as_described(statement: str) -> tuple[Reading, ...]:
         Reading(
             "as it is described",
             "With all points at every client, full gradients, targets of rank 1 from normal factors, polynomials "
-            r"orthonormal for the uniform law, a normal start of unit size truncated to rank 5, and $\tau = 0.01$: "
+            r"orthonormal for the uniform law, a Gaussian start of unit size truncated to rank 5, and $\tau = 0.01$: "
             + statement,
             why=r"Section 4.1 gives neither the law of the targets nor a normalisation, start or $\tau$ for the "
             r"heterogeneous test; $\tau$ is 0.1 in its homogeneous test and 0.01 in Table 2, Appendix B.3. Local steps "
@@ -384,9 +384,9 @@ WITNESS = {"n": 10, "clients": 4, "points": SAMPLES, "steps": HETEROGENEOUS.step
         "minimiser, and FedLin's limit is at most 1e-11 from it. With all points at every client and full gradients, "
         "FedAvg coincides with FedLin, and FeDLRT without correction coincides with FeDLRT with correction, round by "
         "round, in every basis and for every start, target and truncation; steps on minibatches are not covered. With "
-        r"polynomials orthonormal for the uniform law, $\tau = 0.01$ and a normal start of unit size truncated to rank "
-        "5, all methods come within 1e-5 of the minimiser. FeDLRT needs at most 1.1 times as many rounds as FedLin on "
-        "the points drawn, and 0.41 to 1.006 times as many on 120 sets. "
+        r"polynomials orthonormal for the uniform law, $\tau = 0.01$ and a Gaussian start of unit size truncated to "
+        "rank 5, all methods come within 1e-5 of the minimiser. FeDLRT needs at most 1.1 times as many rounds as "
+        "FedLin on the points drawn, and 0.41 to 1.006 times as many on 120 sets. "
         + COARSE
         + " A round of FeDLRT sends 352 numbers at rank 4 and 475 at rank 5 with the simplified correction, and 448 "
         "and 625 with the full one. A round of FedLin sends 400. Until it comes within 1e-5, FeDLRT can therefore send "
@@ -499,7 +499,7 @@ ALONG_FOUR_SETTING = (
         Reading(
             "targets along two axes",
             "With all points at every client, full gradients, polynomials of value 1 at 1, the targets $p_0(x)p_0(y)$, "
-            "$2p_0(x)p_0(y)$, $p_1(x)p_1(y)$ and $2p_1(x)p_1(y)$, a normal start of size 0.01 cut to rank 5 and "
+            "$2p_0(x)p_0(y)$, $p_1(x)p_1(y)$ and $2p_1(x)p_1(y)$, a Gaussian start of size 0.01 cut to rank 5 and "
             r"$\tau = 0.1$: " + AT_LEAST_THREE,
             {"targets": "two axes"},
             r"By default, Legendre polynomials have the value 1 at 1, their products are targets of rank 1, and $\tau "
@@ -513,7 +513,7 @@ ALONG_FOUR_SETTING = (
     ),
     correction=Form(
         "With full gradients, targets of rank 1 from normal factors, polynomials orthonormal for the uniform law, a "
-        r"normal start of unit size cut to rank 5 and $\tau = 0.01$ it converges to single precision, on the points "
+        r"Gaussian start of unit size cut to rank 5 and $\tau = 0.01$ it converges to single precision, on the points "
         "and targets drawn in more than a third as many rounds as FedLin; on 120 sets, in 0.41 to 1.006 times as many. "
         "Near the minimiser it is 1.02 to 4.02 times as fast on 600 sets, the normalisations taken together. With "
         r"polynomials of value 1 at 1, targets along two axes of low degree, a start of size 0.01 and $\tau = 0.1$ it "
@@ -524,8 +524,8 @@ ALONG_FOUR_SETTING = (
     vary=("much",),
     best={"much": Best(5.29, f"searched: the least of twenty sets of points, with targets along two axes ({COMMAND})")},
     uses=("fedlrt/exp-heterogeneous",),
-    because="Targets, normalisation and start are not stated. FeDLRT needs 0.4 to 1.01 times as many rounds as FedLin, "
-    "0.12 to 0.19 on two axes.",
+    because="Targets, normalisation and start are not stated. FeDLRT needs 0.4 to 1.01 times FedLin's rounds, or "
+    "0.12 to 0.19 for targets along two axes.",
     expect=("ambiguous", "search"),
     intended=Intended(
         "targets along two axes",
@@ -582,9 +582,9 @@ DEALT = {"all": "all points at every client", "random": "dealt at random", "regi
         normalisations, on 24 draws of the points 0.0015 to 0.062 from the minimiser; that may be the set-up that was
         run.
         With all points at every client and full gradients a FedAvg round equals a FedLin round, and all variants of
-        FeDLRT have the same rounds, for every basis, target, start and truncation: no correction decides whether one of
-        them stalls. FedAvg then converges wherever FedLin does, on the points drawn to the minimiser. Steps on
-        minibatches, which “local epochs” may mean, are not covered.""",
+        FeDLRT have the same rounds, for every basis, target, start and truncation: corrections do not affect
+        whether one of them stalls. FedAvg then converges wherever FedLin does, on the points drawn to the minimiser.
+        Steps on minibatches, which “local epochs” may mean, are not covered.""",
         {"stands": False, "bases": BASES, "divided": DIVIDED},
         ({"stands": True}, {"splits": ("random",)}, {"divided": ("all",)}, {"apart": -1.0}),
     ),
@@ -665,8 +665,8 @@ def claim_het_plateau(
     ),
     vary=(),
     uses=("fedlrt/exp-heterogeneous", "fedlrt/thm-3"),
-    because=r"The paper gives no $\tau$. With 0.1 FeDLRT can stop at a lower rank; with 0.01 it converges, as Section "
-    "4.1 and the caption say.",
+    because=r"The paper does not give $\tau$. With 0.1 FeDLRT can stop at a lower rank; with 0.01 it converges, as "
+    "Section 4.1 and the caption say.",
     expect=("ambiguous", "search"),
     intended=Intended(
         "with the threshold of the homogeneous test",
@@ -674,9 +674,9 @@ def claim_het_plateau(
         r"the test before: “$\tau = 0.1$ was used” (Section 4.1).",
     ),
     print="inconsistent",
-    ambiguous=r"The paper gives no $\tau$ for the heterogeneous test. It is 0.1 in the previous test and 0.01 in Table "
-    "2. The caption and Section 4.1, where FeDLRT converges, support the second value, but this sentence supports the "
-    "first",
+    ambiguous=r"The paper does not give $\tau$ for the heterogeneous test. It is 0.1 in the previous test and 0.01 in "
+    "Table 2. The caption and Section 4.1, where FeDLRT converges, support the second value, but this sentence "
+    "supports the first",
 )
 def claim_thm3_figure(
     compared: Compared,

@@ -22,7 +22,7 @@ from paper_checks.methods.relations import Relation, Relations, relations
         Reading(
             "by the caption alone",
             "The caption as we read it: only U and V are broadcast first.",
-            why="The beginning of the caption is lost in the text read here, and so is the drawing.",
+            why="The beginning of the caption is lost in our copy of the paper, and so is the drawing.",
         ),
         Reading(
             "with the text",

@@ -37,8 +37,8 @@ from paper_checks.methods.relations import Relation, Relations, relations
     best={"after": Best(0.041, "searched: below it some distance or loss is above FedLin's, on one set of points")},
     vary=("after",),
     importance="result",
-    because="The paper states no normalisation or start. If polynomials are 1 at x = 1, the rank falls below 4 "
-    "from starts of size 0.01 in 23/24 draws.",
+    because="Normalisation and start are not stated. If polynomials are 1 at x = 1, the rank falls below 4 from "
+    "starts of size 0.01 in 23 of 24 draws.",
     uses=("fedlrt/claim-hom-rank", "fedlrt/claim-hom-error"),
     expect=("holds", "search"),
     intended=Intended(

@@ -37,7 +37,7 @@ def matches(table: pd.DataFrame) -> str:
 WHY = (
     "it is about runs of {network} on {data} over 200 rounds{runs}; CIFAR is in no package registry that the toolkit "
     "fetches data from. Runs at laptop scale, of a narrower network on fewer samples of Fashion-MNIST in few "
-    "rounds, would decide nothing about them"
+    "rounds, could not settle it"
 )
 
 

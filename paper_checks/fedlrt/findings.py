@@ -29,8 +29,8 @@ FINDINGS = (
     ),
     Finding(
         "assumption-too-weak",
-        "Assumption 1 uses each client's own gradient, not the global one, to bound the part that the simplified "
-        "variance correction neglects",
+        "To bound the gradient that the simplified variance correction neglects, Assumption 1 uses each client's "
+        "own gradient, not the global one",
         "changes a main result",
         (
             "fedlrt/assumption-1",
@@ -163,8 +163,8 @@ FINDINGS = (
     ),
     Finding(
         "close-to-full",
-        r"“Gradients close to $\mathcal M_r$” must mean a small component normal to $\mathcal M_r$; a small distance "
-        "from rank r is not enough",
+        r"“Gradients close to $\mathcal M_r$” (rank r) must mean a small component normal to $\mathcal M_r$; a small "
+        "distance from it is not enough",
         "changes nothing",
         ("fedlrt/claim-close-to-full",),
         r"With the loss $(W_{33} - 1)^2/2 + \eta(W_{12} + W_{21})$, $\eta = 10^{-4}$ and the start $e_1e_1^\top$, "

@@ -133,7 +133,7 @@ SYMBOL_SCOPE = "all gradients and all invertible S, symbolic; square, tall and w
 
 @identities(
     "fedlrt/lemma-2-step-21",
-    where="Appendix D, proof of Lemma 2, eq. (21), whose first line has lost its dots in the text read here",
+    where="Appendix D, proof of Lemma 2, eq. (21), whose first line has lost its dots in our copy of the paper",
     says=r"""$\dot K = (US)^\cdot = \dot US + U\dot S = -(I - UU^\top)GVS^{-1}S - UU^\top GV = -(I - P_U)GV - P_UGV =
     (P_U - I)GV - P_UGV = -GV$ with $G = \nabla_W\mathcal{L}(USV^\top)$, by (5).""",
     measure=measure_symbols,

@@ -90,8 +90,8 @@ def make_problems(context: Context) -> dict[tuple[str, int], Setting]:
         ),
     ),
     kind="setting",
-    because="The paper does not state the normalisation. It decides whether curvatures are equal or differ by a "
-    "factor of 1521, and which steps work.",
+    because="The paper does not state the normalisation. It determines whether curvatures are equal or differ by "
+    "a factor of 1521, and which steps work.",
     expect=("holds", "search"),
     intended=Intended(
         "in each normalisation of the polynomials",
@@ -169,8 +169,8 @@ ADMITTED = (
         ),
     ),
     best={"rate": Best(3.99e-3, "searched: the largest admitted rate for 32 clients, the least of 24 draws")},
-    because="If polynomials are 1 at x = 1, the step works for any number of clients. If they are orthonormal, it is "
-    "too large for 32 in all 24 draws.",
+    because="If polynomials are 1 at x = 1, the step works for any number of clients. If orthonormal, it is "
+    "too large for 32 clients in all 24 draws.",
     expect=("ambiguous", "search"),
     intended=Intended(
         "value 1 at 1",
@@ -266,8 +266,8 @@ def follow_errors(context: Context) -> Errors:
     hypotheses=(Dropped(f"last singular value of the target above {WEAKEST} of its norm", {"basis": "weak target"}),),
     vary=("early",),
     best={"early": Best(0.18, f"searched: the latest on 16 draws, one start, in the readings that pass ({COMMAND})")},
-    because="The paper states no normalisation or start. If polynomials are 1 at x = 1, the rank falls below 4 "
-    "from starts of size 0.01 in most draws.",
+    because="Normalisation and start are not stated. If polynomials are 1 at x = 1, the rank falls below 4 from "
+    "starts of size 0.01 in most draws.",
     uses=("fedlrt/exp-homogeneous",),
     expect=("holds", "search"),
     intended=Intended(
@@ -344,7 +344,7 @@ OTHER_STARTS = (
         )[1:],
     ),
     uses=("fedlrt/exp-homogeneous",),
-    because="The paper states no normalisation or start. If polynomials are 1 at x = 1, the rank can fall below 4 "
+    because="Normalisation and start are not stated. If polynomials are 1 at x = 1, the rank can fall below 4 "
     "permanently from a start of size 0.01.",
     expect=("holds", "search"),
     intended=Intended(
@@ -497,8 +497,8 @@ LEVELS = (1e-2, 1e-3, 1e-4, 1e-5)
     },
     importance="result",
     uses=("fedlrt/claim-hom-error",),
-    because="Normalisation, targets and start are not stated. The draw that we judge reaches a factor of 10. Over 16 "
-    "draws the maximum is 8.4 to 298.",
+    because="Normalisation, targets and start are not stated. Our run reaches a factor of 10. Over 16 draws, the "
+    "largest factor is 8.4 to 298.",
     expect=("holds", "search"),
     intended=Intended(
         "orthonormal for the uniform law with a start of size 0.01",

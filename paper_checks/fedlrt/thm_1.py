@@ -37,8 +37,8 @@ def measure_drift(context: Context) -> list[Round]:
 
 @claim(
     "fedlrt/thm-1",
-    where="Section 3.2, Theorem 1, eq. (11); Appendix F.1, Theorem 6, eq. (27), where the text read here has $s_r$ for "
-    "$s_*$ in the bound on the rate",
+    where="Section 3.2, Theorem 1, eq. (11); Appendix F.1, Theorem 6, eq. (27), where our copy of the paper has $s_r$ "
+    "for $s_*$ in the bound on the rate",
     says=r"""Let $\mathcal{L}_c$ and $\mathcal{L}$ be L-smooth with constant L (the general assumption of Section 3.2).
     Given augmented $\tilde U$, $\tilde V$, $\tilde S$, and $0 < \lambda \le \frac1{Ls_*}$ with $s_* \ge 1$ local steps:
     for all clients c and $s = 1, \ldots, s^*-1$, $\|\tilde S_c^s - \tilde S_c\| \le \exp(1)s_*\lambda\|\nabla_{\tilde
@@ -88,8 +88,8 @@ def thm_1(
 
 @relations(
     "fedlrt/thm-6-recursion",
-    where="Appendix F.1, proof of Theorem 6, the first chain (the second, from a on: fedlrt/thm-6-proof; for "
-    "$s_r$ in the bound on the rate, in the text read here, $s_*$ is taken, as in Theorem 1)",
+    where="Appendix F.1, proof of Theorem 6, the first chain (the second, from a on: fedlrt/thm-6-proof; our "
+    "copy of the paper has $s_r$ in the bound on the rate, and we take $s_*$, as in Theorem 1)",
     says=r"""Under the assumptions of Theorem 6: $\|\tilde S_c^{s+1} - \tilde S_c\| = \|\tilde S_c^s - \tilde S_c +
     \lambda\tilde U^\top(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r) + F(\tilde W_r))\tilde V\| \le \|\tilde S_c^s - \tilde
     S_c\| + \lambda\|\tilde U^\top(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r))\tilde V\| + \lambda\|\tilde U^\top F(\tilde

@@ -95,7 +95,7 @@ def measure_runs(context: Context) -> list[Run]:
         $1/(s_*\lambda(1 - s_*\lambda L))$. K is at most $25.02L$ at $s_*\lambda L = 1/24$ and $13.03L$ at 1/12; 48 is
         enough for $s_*\lambda L$ from 0.0213 to 1/2, and no constant works for all small rates. (This is proved up to
         1/2; at $s_*\lambda L = 1$ and 2 the certificates of fedlrt/thm-8 have the same worst case to $10^{-4}$, for
-        their clients and steps.)""",
+        the numbers of clients and steps that they cover.)""",
         {"loss": "gradient", "best": True, "limit": 0.5},
         mutants=({"share": 0.9}, {"factor": 0.99}, {"loss": "L theta"}),
     ),

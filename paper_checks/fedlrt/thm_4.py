@@ -131,7 +131,7 @@ def is_linear(one: Trace) -> bool:
     "fedlrt/thm-11-hat-lines",
     where=r"Appendix G.1, bounds of both terms of eq. (44): the lines without Assumption 1 (with "
     r"it: fedlrt/thm-11-hat-first and fedlrt/thm-11-hat-second), with $\tilde S$ for the $\hat S$ after it, and a "
-    r"small s for the capital one at $\tilde W_{r,c}$ in the second term, in the text read here",
+    r"small s for the capital one at $\tilde W_{r,c}$ in the second term, in our copy of the paper",
     says=THEOREM
     + r"First term: $\langle\hat S^* - \hat S, -\nabla_{\hat S}\mathcal{L}(\tilde W_r)\rangle = \langle\hat "
     r"S^* - 0, -\nabla_{\hat S}\mathcal{L}(\tilde W_r)\rangle = \langle-\frac\lambda C\sum_{c,s}\nabla_{\hat "
@@ -261,7 +261,7 @@ _STRONGER = (
     "fedlrt/thm-11-hat-first",
     where=r"Appendix G.1, bound of the first term of eq. (44): from its first to its last expression (the lines "
     r"between them that do without Assumption 1: fedlrt/thm-11-hat-lines), with $\tilde S$ for the $\hat S$ after (II) "
-    "in the text read here",
+    "in our copy of the paper",
     says=THEOREM + r"$\langle\hat S^* - \hat S, -\nabla_{\hat S}\mathcal{L}(\tilde W_r)\rangle \le \frac\lambda "
     r"C\sum_{c,s}\|\nabla_{\hat S}\mathcal{L}_c(\tilde W_{r,c}^s)\|\|\nabla_{\hat S}\mathcal{L}(\tilde W_r)\| \le "
     r"\frac\lambda C\sum_{c,s}\delta^2\|\nabla_{\tilde S}\mathcal{L}(\tilde W_r)\|\|\nabla_{\tilde "
@@ -320,7 +320,7 @@ def thm_11_hat_first(
     "fedlrt/thm-11-hat-second",
     where=r"Appendix G.1, bound of the second term of eq. (44): from its first to its last expression (the lines "
     r"between them that do without Assumption 1: fedlrt/thm-11-hat-lines), with $\tilde S$ for the $\hat S$ in the "
-    "middle of the text read here",
+    "middle in our copy of the paper",
     says=THEOREM
     + r"$\frac L2\|\hat S^* - \hat S\|^2 \le s_*\frac L2\delta^2\lambda^2\frac1C\sum_{c,s}\|\nabla_{\tilde "
     r"S}\mathcal{L}(\tilde W_r)\|^2 \le \frac L2\delta^2(s_*\lambda)^2\|\nabla_{\tilde S}\mathcal{L}(\tilde "

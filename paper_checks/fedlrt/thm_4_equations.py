@@ -93,7 +93,7 @@ def _shown(one: Trace) -> dict[str, object] | None:
     vary=("second",),
     uses=("fedlrt/eq-39",),
     importance="detail",
-    because="The two expressions have opposite signs. The corner matrix in the second does not fit or, if n by n, "
+    because="The two expressions have opposite signs. The corner matrix in the second has a wrong size or, if n by n, "
     "selects other entries.",
     expect=("holds", "proof"),
     intended=Intended(

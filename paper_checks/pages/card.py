@@ -51,15 +51,15 @@ STATED: tuple[Kind, ...] = ("statement", "number")
 OTHERS = "assumptions, definitions, settings, algorithms and experiments"
 """All other kinds, in words."""
 VERDICT_MEANS: Mapping[Verdict, str] = {
-    "refuted": "fails as its author means it, with a witness that a second, naive evaluation confirms, and no "
-    "statement that serves the same purpose remains; the nearest weaker statement passes the same check.",
-    "corrected": "fails as its author means it, with a witness, but a corrected statement that serves the same purpose "
-    "passes the same check.",
+    "refuted": "fails in the sense that its author intended, with a witness that a second, naive evaluation confirms, "
+    "and no statement that serves the same purpose remains; the nearest weaker statement passes the same check.",
+    "corrected": "fails in the sense that its author intended, with a witness, but a corrected statement that serves "
+    "the same purpose passes the same check.",
     "ambiguous": "has two readings, either of which its author could mean; one holds, the other fails, and both are "
     "shown.",
     "not checkable here": "nothing is said about the statement; the reason is given.",
-    "holds": "passes on its whole stated scope as its author means it, and the same check refutes deliberately wrong "
-    "variants (mutants).",
+    "holds": "passes on its whole stated scope in the sense that its author intended, and the same check refutes "
+    "deliberately wrong variants (mutants).",
 }
 """Definitions of the verdicts, the same in the report, on the pages of findings and on the main page."""
 PRINT_MEANS: Mapping[Print, str] = {
@@ -257,16 +257,22 @@ def describe_meaning(claim: Claim) -> str:
         return ""
     if claim.expect == "not checkable here" and not claim.says_how_it_is_meant:
         return ""
+    named = _name_meaning(claim)
+    return f"{named if named.startswith('as ') else f'in the reading {named}'}: {claim.intended.why}"
+
+
+def _name_meaning(claim: Claim) -> str:
     name = claim.intended.reading
-    meant = {LITERAL.name: "as printed", AS_CORRECTED: "as corrected below"}.get(name, f"in the reading “{name}”")
-    return f"{meant}: {claim.intended.why}"
+    return {LITERAL.name: "as printed", AS_CORRECTED: "as corrected below"}.get(name, f"“{name}”")
 
 
 def say_meaning(claim: Claim) -> str:
-    """Return `describe_meaning` as a sentence; empty if that is."""
-    meant = describe_meaning(claim)
-    said = meant.removeprefix("in the reading")
-    return end_sentence(f"The author means {'it ' + meant if said == meant else 'the reading' + said}") if meant else ""
+    """Return `describe_meaning` in two sentences; empty if that is."""
+    if not describe_meaning(claim):
+        return ""
+    named = _name_meaning(claim)
+    says = f"The author means it {named}." if named.startswith("as ") else f"The intended reading is {named}."
+    return end_sentence(f"{says} Evidence: {claim.intended.why}")
 
 
 def describe_readings(result: Result) -> str:

@@ -12,10 +12,10 @@ from paper_checks.pages.plain_mathematics import as_ascii, plain_text
 from paper_checks.paper import Finding, Headline, Paper
 
 LEGEND = (
-    "Holds: true as its author means it. Corrected: not true, but a corrected statement of the same use is true. "
-    "Refuted: not true, and no statement of the same use is left. Ambiguous: the author can mean two things, and one "
-    "of them is not true. Misprint, unstated, inconsistent: how the printed form differs from the intended one. "
-    "`rankproof show ID` prints the card of an entry with its corrected statement."
+    "Holds: true in the sense that its author intended. Corrected: not true, but a corrected statement of the same use "
+    "is true. Refuted: not true, and no statement of the same use is left. Ambiguous: the author can mean two things, "
+    "and one of them is not true. Misprint, unstated, inconsistent: how the printed form differs from the intended "
+    "one. `rankproof show ID` prints the card of an entry with its corrected statement."
 )
 
 

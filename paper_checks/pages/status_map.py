@@ -174,7 +174,7 @@ def _key(counts: Mapping[Verdict, int], stubs: int, y: float) -> Iterator[str]:
         yield f'<rect {place} fill="#f3f4f0" stroke="#565d68"/>'
         yield f'<text class="k" x="{x + size + 5:g}" y="{y:g}">{importance}</text>'
         x += size + 18.0 + 7.2 * len(importance)
-    filled = "Filled squares: results that fail as their authors mean them."
+    filled = "Filled squares: results that fail in the intended sense."
     yield f'<text class="k" x="0" y="{y + 22:g}" fill="#565d68">{filled}</text>'
 
 

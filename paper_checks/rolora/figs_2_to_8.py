@@ -39,8 +39,8 @@ FIG_2 = experiment(
     "robust.",
     "loss, optimiser, learning rates, the scale of the normal A, the law of the fixed layer, and the numbers of rounds "
     "and runs are not printed, and from the printed start nothing moves where ReLU's derivative at 0 is taken as 0 "
-    "(exp-5.2); runs at laptop scale, with the full MNIST, the printed sizes and starts that learn, decide nothing "
-    "about runs with other choices",
+    "(exp-5.2); runs at laptop scale, with the full MNIST, the printed sizes and starts that learn, cannot "
+    "settle runs with other choices",
     by_start,
     counted="their statement (that LoRA falls or, taken for RoLoRA's robustness, that LoRA falls by more or is below "
     "it, as FFA-LoRA)",
@@ -51,7 +51,7 @@ FIG_2 = experiment(
 WHY = (
     "it is about runs of RoBERTa-Large on GLUE, of which the optimiser, the chosen learning rates and the number of "
     "seeds are not printed, nor are the figure's numbers; runs at laptop scale, of a smaller model on sentences with "
-    "ratings, decide nothing about them"
+    "ratings, cannot settle it"
 )
 
 

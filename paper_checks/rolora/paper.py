@@ -14,9 +14,9 @@ PAPER = Paper(
     (ANALYSIS, NUMBERS),
     findings=FINDINGS,
     called="RoLoRA",
-    main="All clients train the same factor of LoRA at a time, first one, then the other, so the averages are exact. "
-    "On a linear model, the stated rate of convergence holds for step sizes up to half of the stated maximum, but "
-    "fails at the maximum.",
+    main="At any time, all clients train the same factor of LoRA, first one, then the other, so the averages are "
+    "exact. On a linear model, the stated rate of convergence holds for step sizes up to half of the stated maximum, "
+    "but fails at the maximum.",
     facts=(
         Headline(
             "RoLoRA converges at the stated rate for step sizes up to $1/(2L_{max}^2)$, half of the stated maximum. At "

@@ -46,7 +46,7 @@ def draw_entries(context: Context) -> list[Point]:
 
 @identities(
     "rolora/eq-10",
-    where="Section 5.1, eq. (10); the lower limit is p = i in the text read here, and there is no i",
+    where="Section 5.1, eq. (10); the lower limit is p = i in our copy of the paper, and there is no i",
     says=r"""The objective of $\min_{b \in \mathbb R^d}\|Xa^*b^{*\top} - Xa^0b^\top\|^2$, $a^0$ the random
     initialisation, $b_p$ and $b_p^*$ the p-th entries of b and $b^*$, can be transformed to $\sum_{p=i}^d(a^*b_p^* -
     a^0b_p)^\top X^\top X(a^*b_p^* - a^0b_p)$.""",

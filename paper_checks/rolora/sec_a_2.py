@@ -74,7 +74,7 @@ def finite_laws(context: Context, centred: bool, count: int) -> list[Law]:
 @relations(
     "rolora/def-A.2",
     where="Appendix A.2, Definition A.2, with the constants after eq. (58), where the brace is set before $|c|/t$ in "
-    "the text read here",
+    "our copy of the paper",
     says=r"""$\|\xi\|_{\psi_1} = \inf\{t > 0 : E[\exp(|\xi|/t)] \le 2\}$; a variable is sub-exponential if this is
     finite; for a constant $\|c\|_{\psi_1} = \inf_t\exp\{|c|/t \le 2\} = |c|/\log2$.""",
     measure=lambda context: finite_laws(context, False, 20),

@@ -121,7 +121,7 @@ def draw_pairs(context: Context) -> list[Pair]:
 
 @relations(
     "rolora/a5-minimiser",
-    where=r"Appendix A.5, after eq. (246); the transpose of $\bar b^*$ is missing in the text read here",
+    where=r"Appendix A.5, after eq. (246); the transpose of $\bar b^*$ is missing in our copy of the paper",
     says=r"""$(a', b')$ is a global minimiser if and only if $a'b'^\top = a^*\bar b^*$, $\bar b^* = \frac1N\sum_ib_i^*$;
     the solution is unique, with $a' = a^*$ and $b' = \bar b^*$; the minimum global error is $\frac1N\sum_i\|a^*(b_i^* -
     \bar b^*)^\top\|^2$.""",

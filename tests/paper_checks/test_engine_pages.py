@@ -82,15 +82,17 @@ def test_a_claim_s_part_of_a_page(tmp_path):
     assert "Witness: x = " in false
     assert "What passes the same check: with K = 1" in false
     fix = part_of(text, "proved-fix")
-    assert "Found: $`K = 1`$" in fix
+    assert "Corrected form: $`K = 1`$" in fix
     assert "What passes" not in fix
-    assert "Proved, as found ([the proof](proofs/invented--proved-fix.md)): two non-negative factors." in fix
+    proof = "[the proof](proofs/invented--proved-fix.md)"
+    assert f"Proved in the corrected form ({proof}): two non-negative factors." in fix
     twice = part_of(text, "ambiguous")
     assert "**Ambiguous** (search): At x = 1 half is too small." in twice
     assert "| literal | as printed |  | holds |" in twice
     assert "| half, as in eq. 2 | $`x^2 \\le 0.5 x`$ on $`[0, 1]`$ | Section 2 writes it so. | does not hold |" in twice
-    assert "Witness, half, as in eq. 2: x = " in twice
-    assert "Checked, literal: both sides on the grid." in twice  # of a reading that holds without a stored proof
+    assert "Witness against the reading “half, as in eq. 2”: x = " in twice
+    # Of a reading that holds without a stored proof:
+    assert "Checked in the reading “literal”: both sides on the grid." in twice
 
 
 def test_a_proof_s_page():
@@ -105,8 +107,8 @@ def test_a_proof_s_page():
     assert "As corrected" not in certified
     assert "NOT VERIFIED." in pages["invented--bad-certificate"]
     double = pages["invented--other-way-round--double"]
-    assert "as read: double.\n" in double
-    assert "As read:\n\n> $`x^2 \\le 1.0 x`$ on $`[0, 1]`$" in double
+    assert "in the reading “double”.\n" in double
+    assert "In this reading:\n\n> $`x^2 \\le 1.0 x`$ on $`[0, 1]`$" in double
     assert "Its numbers, as the program names them: K = 1." in double
 
 

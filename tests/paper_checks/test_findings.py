@@ -85,12 +85,12 @@ def test_a_proof_says_which_statement_it_proves(paper):
             text = pages.pop(id.replace("/", "--").replace("@", "--"), None)
             if text is None:
                 continue
-            kind = f"as read: {reading.name}" if reading.says else "as printed"
+            kind = f"in the reading “{reading.name}”" if reading.says else "as printed"
             if stored_path(paper.folder, id, "witness").exists():
                 kind = f"as corrected; it does not hold {kind}"
             assert f"; {kind}." in text.splitlines()[2], id
             assert ("\nAs corrected:" in text) == kind.startswith("as corrected"), id
-            assert ("\nAs read:" in text) == kind.startswith("as read"), id
+            assert ("\nIn this reading:" in text) == kind.startswith("in the reading"), id
     assert not pages
 
 
@@ -102,8 +102,8 @@ def entry_of(name, id):
 def test_an_entry_tells_a_proof_of_the_correction_from_one_of_a_reading():
     """Lemma A.1 b) fails as printed; its correction and one reading are proved."""
     entry = entry_of("fedloru-spectral-theory", "fedloru-v2/lem-A.1b")
-    assert "Proved, as found ([the proof](proofs/fedloru-v2--lem-A.1b.md))" in entry
-    assert "Proved, vaguely ([the proof](proofs/fedloru-v2--lem-A.1b--vaguely.md))" in entry
+    assert "Proved in the corrected form ([the proof](proofs/fedloru-v2--lem-A.1b.md))" in entry
+    assert "Proved in the reading “vaguely” ([the proof](proofs/fedloru-v2--lem-A.1b--vaguely.md))" in entry
 
 
 def test_an_exact_value_is_told_as_it_is():

@@ -13,7 +13,7 @@ from paper_checks.pages.findings_text import findings_text
 from paper_checks.paper import CHANGES, Finding
 
 LEDGER = Ledger.of()
-DEFAULT = Intended("literal", "the print says so word by word")
+DEFAULT = Intended("literal", "the paper says so word for word")
 ONE = Finding("one-cause", "A bound is too small", "changes a proof only", ("a/eq-1",), "2 > 1.", "Use 2.")
 
 
@@ -26,13 +26,13 @@ def test_a_claim_that_is_not_plain_has_a_finding_and_a_reason(claim):
     assert claim.intended.why.count("$") % 2 == 0
 
 
-SLIP = re.compile("text read here|lacks|misprint|nowhere|not defined|undefined")
+SLIP = re.compile("our copy|lacks|misprint|nowhere|not defined|undefined")
 """Words by which a place tells that the print differs from what is meant."""
 
 
 @pytest.mark.parametrize("claim", LEDGER.claims, ids=lambda claim: claim.id)
 def test_a_print_that_says_so_word_by_word_has_no_slip_on_its_card(claim):
-    """A recorded slip of the authors is a misprint; one that may be of the text read here has its reason."""
+    """A recorded slip of the authors is a misprint; one that may be of our copy has its reason."""
     if claim.intended.why == DEFAULT.why:
         assert not SLIP.search(f"{claim.where} {claim.because}")
 

@@ -22,7 +22,7 @@ from paper_checks.methods.experiments import UNDECIDED, Comparisons, StoredRuns,
 
 WHY = (
     "it is about full runs of {networks} on {data}, {lacking}; runs at laptop scale, "
-    "narrower networks on fewer samples of Fashion-MNIST, decide nothing about them"
+    "narrower networks on fewer samples of Fashion-MNIST, cannot settle it"
 )
 """Appendix C.1 (iclr): ResNet-10 for Fashion-MNIST, ResNet-18 for CIFAR-10 and CIFAR-100."""
 NOT_CARRIED = (
@@ -303,7 +303,7 @@ TXT_FT = experiment(
     "at similar rates; by test loss FedLoRU consistently outperforms FedLoRA after the 25th round; with an "
     "accumulation every 15 rounds, that at round 30 shows no further improvement of the test loss.",
     "it is about runs of a language model of billions of parameters on Alpaca; runs at laptop scale, of a model of "
-    "135 million on 999 instructions, decide nothing about it",
+    "135 million on 999 instructions, cannot settle it",
     fine_tuned,
     ("fedloru-v2/fig-4", "fedloru-iclr/fig-4", "fedloru-v1/fig-3"),
     "the order of the test losses",
@@ -318,8 +318,8 @@ TXT_FT_TRAIN = experiment(
     "Fine-tuning a language model on Alpaca: by their train losses FedLoRA and FedLoRU converge at similar rates, "
     "with minimal differences.",
     "it is about the train loss in runs of a language model of billions of parameters on Alpaca, without a number "
-    "for what counts as similar; runs at laptop scale, of a model of 135 million on 999 instructions, decide nothing "
-    "about it",
+    "for what counts as similar; runs at laptop scale, of a model of 135 million on 999 instructions, cannot settle "
+    "it",
     importance="detail",
 )
 

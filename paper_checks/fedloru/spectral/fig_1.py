@@ -171,7 +171,7 @@ def measure_nothing(context: Context) -> None:
     expect_reason="the statement is about one experiment, ResNet-18 trained on CIFAR-100, which is not among the "
     "project's data, with a kernel, a grid and epochs that the paper leaves open (eq-87 shows that the estimate "
     "depends on them). Figure fedloru/fig-1 shows the estimate and the stable rank with its interval during training "
-    "at the scale at hand, a narrow ResNet on Fashion-MNIST: another experiment, which decides nothing about this one. "
+    "at the scale at hand, a narrow ResNet on Fashion-MNIST: another experiment, which cannot settle this one. "
     "The stable rank is compared across sample sizes in the model (thm-3.2) and on exact Hessians "
     "(hessian/fmnist-exact, hessian/predictions)",
     also=("fedloru-v2/fig-1", "fedloru-iclr/fig-2a", "fedloru-v1/fig-2a"),

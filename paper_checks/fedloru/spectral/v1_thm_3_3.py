@@ -153,11 +153,11 @@ def _judge_positive(ladders: dict[Case, Ladder], scope: str) -> Evidence:
     correction=Form(
         r"""$(\mathrm{srank}(H_M) - \mathrm{srank}(H_N))/R \to m_2(\mu)\left(\frac{s(M)^2}{\lambda_M^2} -
         \frac{s(N)^2}{\lambda_N^2}\right) \ge 0$ with $m_2$ the second moment and $\lambda = \lim\|H\|_2$, for noise
-        whose extreme eigenvalues tend to the edges. It is positive exactly if a spike decides $\lambda_N$ ($\lambda_N$
-        exceeds $\max(|L_N|, |U_N|)$), because $s/\lambda(s)$ never decreases: $\lambda - s\lambda' = |\theta|(1 -
-        x^2R_\mu'(x)) > 0$ at $x = s/\theta$ above the threshold. Then the difference itself grows like $R$. If the bulk
-        determines both norms, the limit is 0 and the difference can be negative. Almost surely, if the extreme
-        eigenvalues converge so and the eigenvectors are uniformly random; under QUE alone, in probability.""",
+        whose extreme eigenvalues tend to the edges. It is positive exactly if a spike determines $\lambda_N$
+        ($\lambda_N$ exceeds $\max(|L_N|, |U_N|)$), because $s/\lambda(s)$ never decreases: $\lambda - s\lambda' =
+        |\theta|(1 - x^2R_\mu'(x)) > 0$ at $x = s/\theta$ above the threshold. Then the difference itself grows like
+        $R$. If the bulk determines both norms, the limit is 0 and the difference can be negative. Almost surely, if the
+        extreme eigenvalues converge so and the eigenvectors are uniformly random; under QUE alone, in probability.""",
         {"growth": 1.0, "bulk_sign": "negative"},
         mutants=(
             {"second_moment": 1.25},

@@ -60,9 +60,9 @@ def thm_2_as_printed(values: Values) -> Violation:
         -at.rate * (1 - 12 * at.rate) * square + theta,
         assumes=assumes,
         given=at.given,
-        reads="one client, one step, L = |W - B|^2/2, rank 1 before and after in either reading of the truncation rule "
-        "(with theta = 3/2 as well if the tail begins after the kept values): change of the loss, against the printed "
-        "bound",
+        reads="one client, one step, L = |W - B|^2/2, rank 1 before and after, however the truncation rule is read "
+        "(if its tail excludes the kept values, this also holds with theta = 3/2): change of the loss, against the "
+        "printed bound",
     )
 
 

@@ -135,8 +135,7 @@ def claim_thm3_text_as_printed(values: Values) -> Violation:
         theta,
         assumes=assumes,
         reads="loss |W - T|^2/2, T = diag(matrix, 0, corner), from e1 e1', weights truncated to rank 1 in every round: "
-        "distance from T, the only stationary point, which is at least the entry in the corner throughout, against "
-        "theta",
+        "distance from T, the only stationary point (always at least the entry in the corner of T), against theta",
     )
 
 

@@ -216,11 +216,12 @@ def thm_4(
         "a client's drift and a rational inequality give the bound for all clients, steps and learning rates, and "
         f"{len(certificate['certificates'])} certificates prove instances of it; smoothness bounds the cost of "
         "truncation; by the interpolation conditions of smooth functions there are clients whose gradients rule out a "
-        r"smaller $\kappa$; for every $\delta$ below 1/10, two clients raise the loss under (14). Of the numbers that "
-        r"the program uses, “largest” bounds $(1 - \frac1{s_*})\sqrt{1+\delta^2}$, and “limit” bounds $s_*\lambda L$; "
-        r"“square” and “least” are factors of $L\vartheta^2$ and of $\kappa$. In a certificate, “i,j” is the weight of "
-        r"the inequality of smooth functions between a client's points i and j (+ is the mean after the local steps), "
-        r"and the bound is for the change of the loss divided by $\|\nabla_{\tilde S}\mathcal{L}\|^2/L$"
+        r"smaller $\kappa$; for every $\delta$ below 1/10, two clients raise the loss under (14). Of the numbers "
+        r"listed with the proof, “largest” bounds $(1 - \frac1{s_*})\sqrt{1+\delta^2}$, and “limit” bounds "
+        r"$s_*\lambda L$; “square” and “least” are factors of $L\vartheta^2$ and of $\kappa$. In a certificate, "
+        r"“i,j” is the weight of the inequality of smooth functions between a client's points i and j (+ is the mean "
+        r"after the local steps), and the bound is for the change of the loss divided by "
+        r"$\|\nabla_{\tilde S}\mathcal{L}\|^2/L$"
     )
 
 
