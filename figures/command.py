@@ -84,8 +84,15 @@ def add_figure_options(parser: argparse.ArgumentParser, stored: bool = False) ->
         + ("the scale of the stored numbers, else quick" if stored else "quick"),
     )
     parser.add_argument("--device", type=read_name, default="cpu", metavar="D", help="torch device; default: cpu")
-    parser.add_argument(
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument(
         "--recompute", action="store_true", help="compute all numbers again, even if they are cached or stored"
+    )
+    source.add_argument(
+        "--from-runs",
+        action="store_true",
+        help="compute the numbers from the training runs in the output folder, even if they are stored, and make the "
+        "runs that are missing",
     )
     parser.add_argument(
         "--require-real", action="store_true", help="refuse stand-in data (no figure uses any at present)"
@@ -173,7 +180,7 @@ def _make_one(figure: Figure, options: argparse.Namespace, out: Path, pool: Exec
             notify=write_line,
             pool=pool,
         )
-        return make(figure, settings, out, recompute=options.recompute)
+        return make(figure, settings, out, options.recompute, options.from_runs)
 
 
 def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:

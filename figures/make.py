@@ -71,7 +71,9 @@ class DrawnFigure:
         return self.manifest["found"]
 
 
-def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False) -> DrawnFigure:
+def make(
+    figure: Figure, settings: Settings, out: Path, recompute: bool = False, from_runs: bool = False
+) -> DrawnFigure:
     """Compute or load the numbers of a figure, draw them, and write PNG, PDF, SVG, CSV and a manifest.
 
     Numbers are cached in `out/.cache`, one file for each figure, scale, seed and device. The cache is valid while the
@@ -87,7 +89,8 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
         figure: The figure.
         settings: Scale, seed, device, and location of the data.
         out: Folder to write to; created if missing.
-        recompute: Use neither cached nor stored numbers.
+        recompute: Use neither cached nor stored numbers, and make all runs again.
+        from_runs: Use neither cached nor stored numbers, but the runs in `out/runs`.
 
     Raises:
         FigureError: The device is not on this machine, or stored numbers are damaged.
@@ -103,10 +106,10 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
     paths["manifest"] = out / f"{figure.slug}.manifest.json"
     _require_own(out, paths)
     sources = numbers_digest(figure.data)
-    entry = None if recompute else stored_numbers(figure, settings)
+    entry = None if recompute or from_runs else stored_numbers(figure, settings)
     stored = entry is not None
     if entry is None:
-        entry, cached = _load_or_compute(figure, settings, sources, out, recompute)
+        entry, cached = _load_or_compute(figure, settings, sources, out, recompute, from_runs)
     else:
         cached = True
     stale = entry["identity"]["sources_sha256"] != sources
@@ -141,7 +144,7 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
 
 
 def _load_or_compute(
-    figure: Figure, settings: Settings, sources: str, out: Path, recompute: bool
+    figure: Figure, settings: Settings, sources: str, out: Path, recompute: bool, from_runs: bool
 ) -> tuple[dict[str, Any], bool]:
     """Return the numbers, from the cache or computed, and whether they are from the cache."""
     started = time.perf_counter()
@@ -161,7 +164,7 @@ def _load_or_compute(
     beside = {"machine": machine(), "note": choice.note}
     name = f"{figure.slug}.{settings.scale}.{settings.seed}.{settings.device.replace(':', '-')}"
     kept = out / ".cache" / f"{name}.json"
-    entry = None if recompute else _read_cache(kept, identity)
+    entry = None if recompute or from_runs else _read_cache(kept, identity)
     if entry is not None:
         return {**entry, **beside}, True
     taken = stored_seconds(figure, settings.scale)
@@ -174,7 +177,7 @@ def _load_or_compute(
     for other in out.joinpath(".cache").glob(f"{name}.*.pieces"):
         if other != pieces:
             FolderRecord(other).clear()
-    with _run_folder(out, name, sources, recompute or settings.scale == "quick") as runs:
+    with _run_folder(out, name, sources, recompute or (settings.scale == "quick" and not from_runs)) as runs:
         table = figure.data(replace(settings, runs=runs, pieces=pieces))
     csv = table.to_csv(index=False, na_rep="nan", lineterminator="\n")
     seconds = round(time.perf_counter() - started, 3)

@@ -4,8 +4,8 @@
 
 A line's runs start when the runs that choose its learning rate have ended, so no process waits for another line. Runs
 that the time limit interrupts resume from their last round: unpack the archive into ``OUT/runs``, and ``rankproof
-figure ID --scale laptop --out OUT`` makes what is left and draws. The archive also holds `environment.json`: the
-machine, its devices, and the packages.
+figure ID --scale laptop --from-runs --out OUT`` makes what is left and draws. The archive also holds
+`environment.json`: the machine, its devices, and the packages.
 
 Small models are bound by the launches of kernels, so several processes may share one accelerator: ``--device cuda
 --processes 7 --on-device 7``.

@@ -92,7 +92,8 @@ def test_other_settings_and_recompute_compute(tmp_path, place):
     assert not make(FIGURE, Settings(), tmp_path).manifest["stored"]
     assert not make(FIGURE, Settings(scale="laptop", seed=1), tmp_path).manifest["stored"]
     assert not make(FIGURE, LAPTOP, tmp_path, recompute=True).manifest["stored"]
-    assert calls == ["quick", "laptop", "laptop"]
+    assert not make(FIGURE, LAPTOP, tmp_path, from_runs=True).manifest["stored"]
+    assert calls == ["quick", "laptop", "laptop", "laptop"]
 
 
 @pytest.mark.parametrize(
@@ -123,6 +124,7 @@ def test_runs_are_taken_as_they_stand_but_for_quick_and_recompute(tmp_path):
     assert runs_done({"scale": "laptop"}) == 1
     shutil.rmtree(tmp_path / ".cache")
     assert runs_done({"scale": "laptop"}) == 0
+    assert runs_done({"scale": "laptop"}, from_runs=True) == 0
     assert runs_done({"scale": "laptop"}, recompute=True) == 1
     assert runs_done({}) == 1
     (run,) = find_runs(tmp_path / "runs")
