@@ -64,11 +64,11 @@ def _unordered(path: Path, folder: Path) -> str:
     doubtful = re.search(rf"(?<!\d){_GROUPED}", path.stem)
     if doubtful is None:
         return f"{path.name} in {folder} has no whole number that could order it: name it like step-100{path.suffix}"
-    digits = re.sub(r"\D", "", doubtful[0])
+    *_, last = parts = re.findall(r"\d+", doubtful[0])
+    joined, ending = "".join(parts), path.suffix
     return (
-        f"{path.name} in {folder} has no whole number that certainly orders it, because {doubtful[0]} may be {digits} or "
-        f"several numbers: name it like step-{digits}{path.suffix} or step-{re.split(r'[^0-9]', doubtful[0])[-1]}"
-        f"{path.suffix}"
+        f"{path.name} in {folder} has no whole number that certainly orders it, because {doubtful[0]} may be {joined} "
+        f"or several numbers: name it like step-{joined}{ending} or step-{last}{ending}"
     )
 
 
