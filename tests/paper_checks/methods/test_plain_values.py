@@ -16,6 +16,7 @@ from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.printed import Cell, Order, Rounded, judge_order, judge_printed
 from paper_checks.methods.relations import Relation, judge_relations, same
 from paper_checks.methods.sides import UndefinedError
+from paper_checks.methods.units import judge_units
 
 X = sympy.Symbol("x")
 CONTEXT = Context("my-paper/eq-1", 0, "quick")
@@ -224,3 +225,16 @@ def test_parameters_of_other_cases_are_refused(case):
     left = np.linspace(0.0, 2.0, 12)
     with pytest.raises(UndefinedError, match="parameters of each of the 12 cases, but"):
         judge_inequality(left, np.ones(12), 0.0, scope="all", case=case)
+
+
+@pytest.mark.parametrize(
+    ("weights", "told"),
+    [({"lenght": 1}, "a weight of lenght, but the parameters are length, time"), ({"length": 0}, "all weights are 0")],
+)
+def test_units_that_change_nothing_are_refused(weights, told):
+    """A sum of unlike quantities would pass, because neither side changes with a parameter that is not there."""
+    sides = {"l": lambda at: (at["length"], at["length"] + at["time"])}
+    points = [{"length": Fraction(2), "time": Fraction(3)}]
+    assert judge_units(sides, {"length": 1}, points, "all").ok is False
+    with pytest.raises(UndefinedError, match=told):
+        judge_units(sides, weights, points, "all")
