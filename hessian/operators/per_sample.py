@@ -163,7 +163,7 @@ def spectra_of(factors: Iterator[Tensor] | Tensor, directions: Tensor | None = N
     Raises:
         CurvatureError: As `require_directions`.
     """
-    values, blocks = [], []
+    values, blocks = list[NDArray[np.float64]](), list[NDArray[np.float64]]()
     for factor in factors:
         if directions is not None and not values:
             require_directions(directions, factor.shape[1], factor.dtype)

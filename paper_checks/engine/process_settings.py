@@ -93,6 +93,7 @@ def _deciding() -> dict[str, Any]:
         "the assumptions of sympy": _assumptions(),
         "whether denormal numbers are flushed to 0": _flushes(),
         "numpy's answers to overflow": _ERRORS if numpy is None else numpy.geterr(),
+        "which warnings raise errors": [one for one in warnings.filters if one[0] == "error"],
     }
     for name, default in _DEFAULTS.items():
         read = next(read for other, read, _ in _OF_TORCH if other == name)

@@ -80,6 +80,7 @@ def package(tmp_path, monkeypatch):
         ("import decimal; decimal.getcontext().prec = 5", "the context of decimals"),
         ("import numpy; numpy.seterr(all='ignore')", "numpy's answers to overflow"),
         ("import os; os.chdir('/')", "the current folder"),
+        ("import warnings; warnings.simplefilter('error', BytesWarning)", "which warnings raise errors"),
         ("import sympy; sympy.assumptions.global_assumptions.add(sympy.Q.positive(sympy.Symbol('x')))", "of sympy"),
     ],
 )
