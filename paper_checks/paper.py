@@ -26,7 +26,7 @@ class LedgerError(ValueError):
 def import_alone(name: str) -> ModuleType:
     """Import a module of a paper, so that its numbers and those of other claims do not depend on what was imported.
 
-    What it draws without a seed is the same in every process.
+    Draws without a seed are the same in every process.
 
     Raises:
         LedgerError: It changes settings of the process.

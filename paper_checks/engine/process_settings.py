@@ -44,7 +44,7 @@ def settings_kept(what: str) -> Iterator[None]:
     processes. So a module that changes a setting when it is imported would change numbers of some other claims.
 
     Args:
-        what: What is imported, for the error.
+        what: Name of the module that is imported, for the error.
 
     Raises:
         SettingsError: A setting was changed, and is restored; the message names it and the remedy.

@@ -30,8 +30,8 @@ def judge_units(
         scope: which lines, and what the weights mean.
 
     Raises:
-        UndefinedError: a line with a side that is zero at every point, so nothing was tried; or a weight of what is no
-            parameter, or none that is not 0, so nothing changes with the units.
+        UndefinedError: a line with a side that is zero at every point, so nothing was tried; or a weight of an unknown
+            parameter, or only weights of 0, so nothing changes with the units.
     """
     strange = [name for name in weights if not all(name in point for point in points)]
     if strange:

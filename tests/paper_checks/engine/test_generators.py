@@ -1,4 +1,4 @@
-"""What a module or a replay of a paper sets or draws does not depend on what ran before it."""
+"""Modules and replays of a paper depend neither on settings nor on draws of what ran before them."""
 
 import json
 import random
