@@ -17,6 +17,9 @@ from typing import Any
 from figures.code_digest import code_digest
 
 _ROOT = Path(__file__).resolve().parent.parent
+_CHECKOUT, _WHEEL = _ROOT / "docs" / "figures", _ROOT / "rankproof_stored"
+FOLDER = _CHECKOUT if _CHECKOUT.is_dir() else _WHEEL
+"""Folder of stored numbers: in a checkout, or next to the packages of a wheel, where `setup.py` copies them."""
 ROOMS = ("rmt", "hessian", "toymodels", "algorithms", "workloads", "runs", "figures")
 
 

@@ -13,11 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from figures.figure import SCALES, Figure, FigureError, Scale, Settings
+from figures.provenance import FOLDER as FOLDER
 
-_ROOT = Path(__file__).resolve().parent.parent
-_CHECKOUT, _WHEEL = _ROOT / "docs" / "figures", _ROOT / "rankproof_stored"
-FOLDER = _CHECKOUT if _CHECKOUT.is_dir() else _WHEEL
-"""Folder of stored numbers: in a checkout, or next to the packages of a wheel, where `setup.py` copies them."""
 IDENTITY = ("figure", "scale", "seed", "device", "data", "packages", "sources_sha256")
 MACHINE = ("python", "platform", "processors")
 

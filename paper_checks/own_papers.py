@@ -24,7 +24,7 @@ from paper_checks import GROUP
 from paper_checks.claim import in_one_line
 from paper_checks.ledger import PAPERS, LedgerError
 from paper_checks.names import owner
-from paper_checks.paper import Paper
+from paper_checks.paper import Paper, import_alone
 from paper_checks.replay import REPLAY_LIMIT, ReplayError, replays_of
 
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
@@ -142,7 +142,8 @@ def _add(found: dict[str, Paper], package: str, point: EntryPoint | None) -> Non
     if package in found:
         return
     with redirect_stdout(sys.stderr):  # what a package prints is not the command's answer
-        paper = point.load() if point else getattr(importlib.import_module(f"{package}.paper"), "PAPER", None)
+        module = import_alone(point.module if point else f"{package}.paper")
+        paper = point.load() if point else getattr(module, "PAPER", None)
         if not isinstance(paper, Paper):
             raise LedgerError(f"{package}.paper has no PAPER of the class paper_checks.paper.Paper; add one")
         if paper.package != package:

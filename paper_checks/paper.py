@@ -8,15 +8,34 @@ import shlex
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Literal
+from zlib import crc32
 
 from paper_checks.claim import Claim, in_one_line
+from paper_checks.engine.generators import generators_seeded
+from paper_checks.engine.process_settings import SettingsError, settings_kept
 from paper_checks.evaluation import declared_in, require_kept, require_word
 from paper_checks.replay import Stored, to_replay
 
 
 class LedgerError(ValueError):
     """An id or paper that is not in the ledger, or a ledger that contradicts itself."""
+
+
+def import_alone(name: str) -> ModuleType:
+    """Import a module of a paper, so that its numbers and those of other claims do not depend on what was imported.
+
+    Draws without a seed are the same in every process.
+
+    Raises:
+        LedgerError: It changes settings of the process.
+    """
+    try:
+        with generators_seeded(crc32(name.encode())), settings_kept(name):
+            return importlib.import_module(name)
+    except SettingsError as error:
+        raise LedgerError(str(error)) from None
 
 
 Rows = tuple[tuple[str, ...], ...]
@@ -181,9 +200,10 @@ class Paper:
         """Return the subject of a theme, in one line, and its claims in the order of their declaration.
 
         Raises:
-            LedgerError: A claim has lost its name to a later statement, never had one, or has a judge of elsewhere.
+            LedgerError: A claim has lost its name to a later statement, never had one, or has a judge of elsewhere; or
+                the module changes settings of the process.
         """
-        module = importlib.import_module(f"{self.package}.{theme}")
+        module = import_alone(f"{self.package}.{theme}")
         about = (module.__doc__ or theme).split("\n\n")[0].replace("\n", " ")
         try:
             require_kept(module, Claim, "judge")

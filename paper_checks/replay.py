@@ -24,7 +24,10 @@ from importlib.abc import MetaPathFinder
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn, TypeVar
+from zlib import crc32
 
+from paper_checks.engine.generators import generators_seeded
+from paper_checks.engine.process_settings import SettingsError, settings_kept, settings_restored
 from paper_checks.engine.processes import LateError, ProcessError, end_with_input, fresh_interpreter
 from paper_checks.evaluation import (
     KINDS,
@@ -530,7 +533,7 @@ def _serve() -> None:
         def trying(values: Mapping[str, Any], changed: bool) -> AbstractContextManager[None]:
             said = {"trying": id, "values": describe_values(values), "changed": changed}
             print(json.dumps(said), file=answers, flush=True)
-            return _limited(question["seconds"], _too_slow(said, question["seconds"]))
+            return _alone(id, _limited(question["seconds"], _too_slow(said, question["seconds"])))
 
         return trying
 
@@ -539,6 +542,13 @@ def _serve() -> None:
         print(line, file=answers, flush=True)
     for id, found in question.get("found", ()):
         print(json.dumps(_answer_to_store(question["package"], id, found, tries(id))), file=answers, flush=True)
+
+
+@contextmanager
+def _alone(id: str, limit: AbstractContextManager[None]) -> Iterator[None]:
+    """Evaluate a replay within as if it were the first one: no setting and no draw depends on those before it."""
+    with generators_seeded(crc32(id.encode())), settings_restored(), limit:
+        yield
 
 
 def _answer_to_store(package: str, id: str, found: Mapping[str, Any], trying: Trying) -> dict[str, Any]:
@@ -562,13 +572,17 @@ def replays_of(package: str) -> dict[tuple[str, Kind], Replay]:
     """Return the replays that a paper's package declares, by claim and kind.
 
     Raises:
-        ReplayError: Two are of one claim and kind, or one has lost its name to a later statement.
+        ReplayError: Two are of one claim and kind, one has lost its name to a later statement, or a module changes
+            settings of the process.
     """
-    replays = importlib.import_module(f"{package}.replays")
-    themes = [
-        importlib.import_module(f"{replays.__name__}.{theme.name}")
-        for theme in pkgutil.iter_modules(getattr(replays, "__path__", []))
-    ]
+    name = f"{package}.replays"
+    try:
+        with generators_seeded(crc32(name.encode())), settings_kept(name):
+            replays = importlib.import_module(name)
+            parts = pkgutil.iter_modules(getattr(replays, "__path__", []))
+            themes = [importlib.import_module(f"{name}.{theme.name}") for theme in parts]
+    except SettingsError as error:
+        raise ReplayError(str(error)) from None
     found: dict[tuple[str, Kind], tuple[Replay, ModuleType]] = {}
     for module in (replays, *themes):
         for item in list(vars(module).values()):

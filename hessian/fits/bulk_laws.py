@@ -20,6 +20,7 @@ from math import inf, sqrt
 import numpy as np
 from scipy.stats import kstwobign
 
+from hessian.fits.spiked_fit import unit_of
 from hessian.lanczos.krylov import Array
 from hessian.lanczos.quadrature import SpectralMeasure
 from hessian.numerics.fixed_arrays import fix_arrays
@@ -211,20 +212,22 @@ def law_fits(bulk: Bulk) -> tuple[LawFit, ...]:
     """
     if bulk.degree < 2:
         return ()
-    mean = bulk.moment(1)
-    variance, skew = bulk.moment(2, about=mean), bulk.moment(3, about=mean)
-    second, fourth = bulk.moment(2), bulk.moment(4)
+    unit = unit_of(np.concatenate([bulk.eigenvalues, *bulk.nodes]))  # in it no power overflows or vanishes
+    scaled = replace(bulk, nodes=tuple(x / unit for x in bulk.nodes), eigenvalues=bulk.eigenvalues / unit)
+    mean = scaled.moment(1)
+    variance, skew = scaled.moment(2, about=mean), scaled.moment(3, about=mean)
+    second, fourth = scaled.moment(2), scaled.moment(4)
     laws: list[tuple[str, Law, float]] = []
     if variance > ROUNDING**4 * second:  # less is a point
-        laws.append(("shifted semicircle", Semicircle(sqrt(variance), mean), 1.0))
+        laws.append(("shifted semicircle", Semicircle(unit * sqrt(variance), unit * mean), 1.0))
         if mean > ROUNDING * sqrt(variance):
-            laws.append(("Marchenko-Pastur", MarchenkoPastur(variance / mean**2, mean), 1.0))
+            laws.append(("Marchenko-Pastur", MarchenkoPastur(variance / mean**2, unit * mean), 1.0))
         if skew > ROUNDING * variance**1.5:
             size = variance**2 / skew
-            pastur = MarchenkoPastur(skew**2 / variance**3, size)
-            laws.append(("shifted Marchenko-Pastur", Affine(pastur, 1.0, mean - size), 1.0))
+            pastur = MarchenkoPastur(skew**2 / variance**3, unit * size)
+            laws.append(("shifted Marchenko-Pastur", Affine(pastur, 1.0, unit * (mean - size)), 1.0))
         if bulk.degree >= 4 and fourth > 2.0 * second**2:
-            part = Semicircle(sqrt(fourth / (2.0 * second)))
+            part = Semicircle(unit * sqrt(fourth / (2.0 * second)))
             laws.append(("semicircle on a share of the directions", part, 2.0 * second**2 / fourth))
     return tuple(
         LawFit(name, law, share, bulk.distance(_mix(law, share), atoms=_atoms(law, share))) for name, law, share in laws

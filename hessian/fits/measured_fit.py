@@ -15,19 +15,20 @@ others: $\sigma$ is then the second moment of what was left, and no more.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import inf, isfinite, isinf, nan, sqrt
+from dataclasses import dataclass, replace
+from math import hypot, inf, isfinite, isinf, nan, sqrt
 
 import numpy as np
 import torch
 from scipy.stats import norm
 
 from hessian.fits.bulk_laws import Bulk, LawFit, law_fits
-from hessian.fits.spiked_fit import LEVEL, ThresholdedFit, build_model, named_level, predict, split_outliers
+from hessian.fits.spiked_fit import LEVEL, ThresholdedFit, build_model, named_level, predict, split_outliers, unit_of
 from hessian.lanczos.krylov import Array, RitzPairs
 from hessian.lanczos.probes import inflate_spread
 from hessian.lanczos.quadrature import Moment, SpectralMeasure
 from hessian.numerics.intervals import Interval
+from rmt.closed_laws import Semicircle
 from rmt.results import Result
 from rmt.spiked import SpikedModel
 
@@ -133,7 +134,7 @@ class MeasuredFit(ThresholdedFit):
     @property
     def disagreement(self) -> float:
         """Difference of the two estimates of the rest, in standard deviations of that difference."""
-        spread = sqrt(self.rest_by_norm.sd**2 + self.rest_by_quadrature.sd**2)
+        spread = hypot(self.rest_by_norm.sd, self.rest_by_quadrature.sd)
         difference = self.rest_by_norm.value - self.rest_by_quadrature.value
         if isinf(spread):
             return 0.0
@@ -175,43 +176,61 @@ def fit_measured(
             f"expected largest between 0 and {len(values)}, confidence in (0, 1) and a finite norm, got {largest}, "
             f"{confidence} and {frobenius.value}"
         )
+    unit = unit_of(np.concatenate([values, *measure.nodes]))
+    values = values / unit
+    residuals = pairs.residuals / unit
     left = R - len(values)
-    by_quadrature = _rest_by_quadrature(measure, left, pairs)
-    by_norm = _rest_by_norm(frobenius, values, confidence)
+    by_quadrature = _rest_by_quadrature(_in_units(measure, unit), left, residuals)
+    by_norm = _rest_by_norm(_divide(frobenius, unit), values, confidence)
     rest = _average(by_norm, by_quadrature) if left else Moment(0.0, 0.0)
     split = split_outliers(values, R, named_level(level, mistaken), rest.value)
     mine, sigma = split.outlying, split.sigma
-    if sigma <= ROUNDING * torch.finfo(pairs.vectors.dtype).eps * frobenius.value:
+    if sigma <= ROUNDING * torch.finfo(pairs.vectors.dtype).eps * (frobenius.value / unit):
         raise ValueError(
-            f"no noise is left above rounding: {split.sigma:.1e} compared with a norm of {frobenius.value:.3g}; "
+            f"no noise is left above rounding: {unit * sigma:.1e} compared with a norm of {frobenius.value:.3g}; "
             "the matrix is (nearly) of low rank, so a spiked model cannot be fitted"
         )
     model, theory = build_model(values[mine], sigma, R)
     measured_sd = sigma * rest.sd / (2.0 * (rest.value + float((values[~mine] ** 2).sum())))
     ratios = sigma / np.array(model.spikes)
     steepness = 1.0 / (1.0 - ratios**2)
-    spike_sd = np.sqrt(
-        theory**2 + (2.0 * ratios * steepness * measured_sd) ** 2 + (steepness * pairs.residuals[mine]) ** 2
-    )
-    bulk = Bulk.of(measure, int(mine.sum()), values[~mine], rounding=measure.rounding, residuals=pairs.residuals[~mine])
+    spike_sd = np.sqrt(theory**2 + (2.0 * ratios * steepness * measured_sd) ** 2 + (steepness * residuals[mine]) ** 2)
+    scaled = SpikedModel(tuple(unit * spike for spike in model.spikes), Semicircle(unit * sigma))
+    known = pairs.values
+    bulk = Bulk.of(measure, int(mine.sum()), known[~mine], rounding=measure.rounding, residuals=pairs.residuals[~mine])
     nodes, counts = _count_nodes(measure)
+    threshold = unit * split.threshold
     return MeasuredFit(
-        model=model,
+        model=scaled,
         R=R,
-        outliers=tuple(values[mine].tolist()),
-        spike_sd=tuple(spike_sd.tolist()),
-        sigma=sigma,
-        sigma_sd=sqrt((sigma / R) ** 2 + measured_sd**2),
-        thresholds=(-split.threshold, split.threshold),
-        below=_side(-values[largest:][::-1], pairs.residuals[largest:][::-1], -nodes, counts, split.threshold, left),
-        above=_side(values[:largest], pairs.residuals[:largest], nodes, counts, split.threshold, left),
-        rest_by_norm=by_norm,
-        rest_by_quadrature=by_quadrature,
-        distance=bulk.distance(model.noise_law.cdf),
+        outliers=tuple(known[mine].tolist()),
+        spike_sd=tuple((unit * spike_sd).tolist()),
+        sigma=unit * sigma,
+        sigma_sd=unit * hypot(sigma / R, measured_sd),
+        thresholds=(-threshold, threshold),
+        below=_side(-known[largest:][::-1], pairs.residuals[largest:][::-1], -nodes, counts, threshold, left),
+        above=_side(known[:largest], pairs.residuals[:largest], nodes, counts, threshold, left),
+        rest_by_norm=_times(by_norm, unit),
+        rest_by_quadrature=_times(by_quadrature, unit),
+        distance=bulk.distance(scaled.noise_law.cdf),
         alternatives=law_fits(bulk),
         bulk=bulk,
         iterations=split.iterations,
     )
+
+
+def _in_units(measure: SpectralMeasure, unit: float) -> SpectralMeasure:
+    """Return the quadrature of the matrix over a unit."""
+    return replace(measure, nodes=tuple(x / unit for x in measure.nodes), atoms=measure.atoms / unit)
+
+
+def _divide(interval: Interval, unit: float) -> Interval:
+    return Interval(interval.value / unit, interval.low / unit, interval.high / unit)
+
+
+def _times(moment: Moment, unit: float) -> Moment:
+    """Return a second moment of the matrix from that of the matrix over a unit."""
+    return Moment(moment.value * unit * unit, moment.sd * unit * unit)
 
 
 def _count_nodes(measure: SpectralMeasure) -> tuple[Array, Array]:
@@ -232,7 +251,7 @@ def _rest_by_norm(frobenius: Interval, values: Array, confidence: float) -> Mome
     return Moment(frobenius.value**2 - float((values**2).sum()), sd)
 
 
-def _rest_by_quadrature(measure: SpectralMeasure, left: int, pairs: RitzPairs) -> Moment:
+def _rest_by_quadrature(measure: SpectralMeasure, left: int, residuals: Array) -> Moment:
     if not left:
         return Moment(0.0, 0.0)
     if measure.degree < 2:
@@ -244,7 +263,7 @@ def _rest_by_quadrature(measure: SpectralMeasure, left: int, pairs: RitzPairs) -
         return Moment(left * second, inf)
     spread = sqrt(2.0 * max(fourth / second**2 - 1.0, 0.0) / (left + 2)) if second > 0.0 else 0.0
     # What inexact pairs hide from their complement.
-    mixed = 2.0 * float((pairs.residuals**2).sum())
+    mixed = 2.0 * float((residuals**2).sum())
     return Moment(
         left * second, sqrt((left * second * inflate_spread(spread, left)) ** 2 / len(measure.nodes) + mixed**2)
     )

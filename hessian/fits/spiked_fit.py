@@ -121,7 +121,7 @@ def fit_spiked(eigenvalues: ArrayLike, level: float = LEVEL, *, mistaken: float 
     R = len(values)
     if R < 4 or not np.isfinite(values).all():
         raise ValueError(f"a fit needs at least 4 eigenvalues, all finite, got {R}")
-    unit = _unit(values)
+    unit = unit_of(values)
     split = split_outliers(values / unit, R, named_level(level, mistaken))
     model, sd = build_model(values[split.outlying] / unit, split.sigma, R)
     return SpikedFit(
@@ -137,9 +137,9 @@ def fit_spiked(eigenvalues: ArrayLike, level: float = LEVEL, *, mistaken: float 
     )
 
 
-def _unit(values: NDArray[np.float64]) -> float:
-    """Return a power of two near the largest value, so no square overflows or vanishes; it changes no digit."""
-    _, exponent = np.frexp(np.abs(values).max())
+def unit_of(values: NDArray[np.float64]) -> float:
+    """Return a power of two near the largest value, so no power overflows or vanishes; it changes no digit."""
+    _, exponent = np.frexp(np.abs(values).max(initial=0.0))
     return float(np.ldexp(1.0, min(max(int(exponent), -1000), 1000)))
 
 

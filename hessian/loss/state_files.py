@@ -24,8 +24,8 @@ _EXTRA = "_extra_state"
 
 _WORDS = ("step", "iteration", "iter", "it", "round", "epoch", "ep")
 """Words before the number of a state; the first that every name has, with different numbers, orders them."""
-_NUMBER = r"(?:(?<=[=-])-)?\d+(?:[.,]\d+)*(?:[eE][+-]?\d+|[kKmM](?![a-zA-Z]))?"
-"""A number in a name; only digits alone are a whole number, not -5, 1,000, 1e3 or 1k."""
+_NUMBER = r"(?:(?<=[=-])-)?\d+(?:[.,]\d+)*(?:[eE][+-]?\d+|[kKmMbBtT](?![a-zA-Z]))?"
+"""A number in a name; only digits alone are a whole number, not -5, 1,000, 1e3, 1k or 1T."""
 _GROUPED = r"[1-9]\d{0,2}(?:[_' ]\d{3})+(?!\d)"
 """Digits that may be one number, such as 1_000, or several; no whole number either."""
 _ANY_NUMBER = rf"(?:(?<![a-zA-Z\d.])|(?<=step)|(?<=iter)|(?<=iteration)|(?<=round)|(?<=epoch)){_GROUPED}|{_NUMBER}"
@@ -47,9 +47,7 @@ def numbered_states(folder: Path) -> dict[int, Path]:
     for path in paths:
         number = _number_of(path, word)
         if number is None:
-            raise CurvatureError(
-                f"{path.name} in {folder} has no whole number that could order it: name it like step-100{path.suffix}"
-            )
+            raise CurvatureError(_unordered(path, folder))
         if number in found:
             raise CurvatureError(
                 f"{found[number].name} and {path.name} in {folder} have the same number {number}: give every state its "
@@ -61,30 +59,44 @@ def numbered_states(folder: Path) -> dict[int, Path]:
     return found
 
 
+def _unordered(path: Path, folder: Path) -> str:
+    """Return why a name has no number that orders its file, and the remedy."""
+    doubtful = re.search(rf"(?<!\d){_GROUPED}", path.stem)
+    if doubtful is None:
+        return f"{path.name} in {folder} has no whole number that could order it: name it like step-100{path.suffix}"
+    *_, last = parts = re.findall(r"\d+", doubtful[0])
+    joined, ending = "".join(parts), path.suffix
+    return (
+        f"{path.name} in {folder} has no whole number that certainly orders it, because {doubtful[0]} may be {joined} "
+        f"or several numbers: name it like step-{joined}{ending} or step-{last}{ending}"
+    )
+
+
 def _require_one_order(paths: list[Path], word: str, folder: Path) -> None:
     """Check that no other number in the names orders the files differently.
 
-    After a word these are the numbers after words of longer spans, else all whole numbers at one place in the names.
+    After a word these are its own other numbers and those after words of longer spans, else all whole numbers at one
+    place in the names, counted from either end.
 
     Raises:
-        CurvatureError: One does, as in model-2024-01-31 and model-2024-02-01, or epoch-1-step-9 and epoch-2-step-5.
+        CurvatureError: One does, as in model-2024-01-31 and model-2024-02-01, epoch-1-step-9 and epoch-2-step-5, or
+            238_7a8882 and 666_dbd6fe, which end in hashes.
     """
-    others: list[Sequence[int | None]]
-    if word:
-        others = [[_number_of(path, other) for path in paths] for other in _WORDS[_WORDS.index(word) + 1 :]]
-    else:
-        numbers = [
-            [int(text) for text in re.findall(_ANY_NUMBER, path.stem, re.IGNORECASE) if text.isdecimal()]
-            for path in paths
-        ]
-        others = [list(column) for column in zip(*numbers, strict=False)] if len({*map(len, numbers)}) == 1 else []
-    for column in others:
-        for (path, number), (after, larger) in pairwise(zip(paths, column, strict=True)):
-            if number is not None and larger is not None and number > larger:
-                raise CurvatureError(
-                    f"{path.name} and {after.name} in {folder} have several numbers that order them differently: keep "
-                    f"one number in each name, such as step-100{path.suffix}, or the files of one run in the folder"
-                )
+    words = _WORDS[_WORDS.index(word) :] if word else ("",)
+    for numbers in ([_numbers_of(path, one) for path in paths] for one in words):
+        for place in range(max(map(len, numbers))):
+            for at in (place, -place - 1):
+                column = [(path, own[at]) for path, own in zip(paths, numbers, strict=True) if len(own) > place]
+                _require_increase(column, folder)
+
+
+def _require_increase(column: Sequence[tuple[Path, int]], folder: Path) -> None:
+    for (path, number), (after, larger) in pairwise(column):
+        if number > larger:
+            raise CurvatureError(
+                f"{path.name} and {after.name} in {folder} have several numbers that order them differently: keep "
+                f"one number in each name, such as step-100{path.suffix}, or the files of one run in the folder"
+            )
 
 
 def order_of_states(folder: Path) -> str:
@@ -139,11 +151,16 @@ def _word_of(paths: list[Path]) -> str:
 
 
 def _number_of(path: Path, word: str) -> int | None:
-    """Return the whole number after a word, or the last one if the word is empty; None if there is none."""
+    """Return the last whole number after a word, or of all if the word is empty; None if there is none."""
+    numbers = _numbers_of(path, word)
+    return numbers[-1] if numbers else None
+
+
+def _numbers_of(path: Path, word: str) -> list[int]:
+    """Return the whole numbers after a word, or all if the word is empty."""
     after_word = rf"(?<![a-z]){word}s?[^a-z0-9]*?({_GROUPED}|{_NUMBER})"
     found = re.findall(after_word if word else _ANY_NUMBER, path.stem, re.IGNORECASE)
-    whole = [text for text in found if text.isdecimal()]
-    return int(whole[-1]) if whole else None
+    return [int(text) for text in found if text.isdecimal()]
 
 
 def load_state(model: nn.Module, path: Path) -> None:

@@ -30,6 +30,8 @@ from hessian.numerics.vector_parts import Vector, detach_parts, fill_missing
 TOGETHER = 4
 SMALL = 20_000
 """Samples differentiated together, and parameters of them: in small networks calls cost more than arithmetic."""
+ORTHONORMAL = 1e-3
+"""By how much inner products of directions may differ from 0 and 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,14 +158,41 @@ def sample_spectra(
 
 
 def spectra_of(factors: Iterator[Tensor] | Tensor, directions: Tensor | None = None) -> SampleSpectra:
-    """Return the spectra and blocks of given factors, each (K, P)."""
-    values, blocks = [], []
+    """Return the spectra and blocks of given factors, each (K, P).
+
+    Raises:
+        CurvatureError: As `require_directions`.
+    """
+    values, blocks = list[NDArray[np.float64]](), list[NDArray[np.float64]]()
     for factor in factors:
+        if directions is not None and not values:
+            require_directions(directions, factor.shape[1], factor.dtype)
         with exact_algebra():
             values.append(torch.linalg.eigvalsh(factor @ factor.T).clamp(min=0.0).double().cpu().numpy())
             block = factor @ directions if directions is not None else factor[:, :0]
         blocks.append(block.double().cpu().numpy())
     return SampleSpectra(np.array(values), np.array(blocks))
+
+
+def require_directions(directions: Tensor, P: int, dtype: torch.dtype) -> None:
+    """Check that directions are orthonormal columns, (P, r), in a type.
+
+    Raises:
+        CurvatureError: They are not.
+    """
+    if directions.ndim != 2 or len(directions) != P or directions.dtype != dtype:
+        raise CurvatureError(
+            f"directions must be columns (P, r) of {dtype} with P = {P}, got the shape {tuple(directions.shape)} of "
+            f"{directions.dtype}",
+            keywords=("directions",),
+        )
+    with exact_algebra():
+        off = directions.T @ directions - torch.eye(directions.shape[1]).to(directions)
+    if not bool((off.abs() <= ORTHONORMAL).all()):
+        raise CurvatureError(
+            "directions must be orthonormal columns: take eigenvectors, or the first factor of torch.linalg.qr",
+            keywords=("directions",),
+        )
 
 
 def _factors(objective: Objective) -> Iterator[Tensor]:

@@ -28,7 +28,7 @@ from hessian.numerics.differentiation import exact_algebra
 from hessian.numerics.fixed_arrays import fix_arrays
 from hessian.numerics.symmetric import CurvatureError
 from hessian.numerics.vector_parts import Vector, detach_parts
-from hessian.operators.per_sample import mean_square
+from hessian.operators.per_sample import mean_square, require_directions
 
 Array = NDArray[np.float64]
 
@@ -149,13 +149,15 @@ def sample_hessians(
         seed: As for `sample_hessian_parts`.
 
     Raises:
-        CurvatureError: As `sample_hessian_parts`.
+        CurvatureError: As `sample_hessian_parts`, or directions that are not orthonormal columns.
     """
     parts = sample_hessian_parts(model, loss, data, rank=rank, parameters=parameters, batch_norm=batch_norm, seed=seed)
     spectra: list[Array] = []
     norms, sums, P = [], [torch.zeros(0)] * 2, 0
     for values, vectors, norm in parts:
         P = len(vectors)
+        if directions is not None and not spectra:
+            require_directions(directions, P, vectors.dtype)
         with exact_algebra():
             turned = vectors if directions is None else directions.T @ vectors
             for place, sign in enumerate((1.0, -1.0)):

@@ -18,6 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from figures.provenance import FOLDER as FIGURES
 from figures.provenance import package_versions
 from paper_checks.names import Names
 from workloads.files import write_whole
@@ -151,13 +152,13 @@ def _path() -> Path:
 
 
 def made_by() -> str:
-    """Return a digest of everything that can change a result: the sources, witnesses, Python and packages."""
+    """Return a digest of everything that can change a result: sources, witnesses, stored figures, Python, packages."""
     digest = hashlib.sha256()
-    for room in ROOMS:
-        place = _ROOT / room
+    places = [(_ROOT / room, (".py", ".json", ".v")) for room in ROOMS]
+    for place, endings in (*places, (FIGURES, (".csv", ".json"))):
         for file in sorted(place.rglob("*.*")) if place.is_dir() else [place]:
-            if file.suffix in (".py", ".json", ".v"):
+            if file.suffix in endings:
                 content = file.read_bytes()
-                digest.update(f"{file.relative_to(_ROOT)}\0{len(content)}\0".encode() + content)
+                digest.update(f"{file.relative_to(place.parent)}\0{len(content)}\0".encode() + content)
     digest.update(json.dumps([package_versions(PACKAGES), platform.python_version(), platform.machine()]).encode())
     return digest.hexdigest()

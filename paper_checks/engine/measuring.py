@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
-import sys
 import threading
 import traceback
 from collections.abc import Iterator
@@ -12,14 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
-import numpy as np
-from numpy.random import bit_generator
-
 from paper_checks.context import Context
+from paper_checks.engine.generators import generators_seeded
 from paper_checks.engine.process_settings import settings_restored
-
-_ENTROPY = "randbits"
-"""The function of `numpy.random.bit_generator` that seeds a generator without a seed."""
 
 
 @contextmanager
@@ -33,26 +26,8 @@ def reproducible(context: Context) -> Iterator[None]:
     Args:
         context: Context of the measurement.
     """
-    seed = context.integer_seed("unseeded")
-    torch = sys.modules.get("torch")  # without it nothing has drawn from it
-    states = random.getstate(), np.random.get_state(), torch.get_rng_state() if torch else None  # noqa: NPY002
-    entropy, own = getattr(bit_generator, _ENTROPY, None), random.Random(seed)
-    random.seed(seed)
-    np.random.seed(seed)  # noqa: NPY002
-    if torch:
-        torch.manual_seed(seed)
-    if entropy is not None:
-        setattr(bit_generator, _ENTROPY, own.getrandbits)
-    try:
-        with settings_restored(), _not_ended():
-            yield
-    finally:
-        if entropy is not None:
-            setattr(bit_generator, _ENTROPY, entropy)
-        random.setstate(states[0])
-        np.random.set_state(states[1])  # noqa: NPY002
-        if torch:
-            torch.set_rng_state(states[2])
+    with generators_seeded(context.integer_seed("unseeded")), settings_restored(), _not_ended():
+        yield
 
 
 @contextmanager

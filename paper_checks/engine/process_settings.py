@@ -10,12 +10,18 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
-import numpy as np
-
 _DENORMAL = 1e-310
 """A number that is 0 in products if numbers of its size are flushed to 0."""
 _PRECISION = 53
 """Bits of mpmath's numbers by default."""
+_ERRORS = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
+"""Answers of numpy to overflow and the like, by default."""
+_DEFAULTS: dict[str, Any] = {"type": "torch.float32", "device": "cpu", "gradients": True, "products": "highest"}
+"""Settings of torch that matter to every number, as they are if torch was not loaded before."""
+
+
+class SettingsError(ValueError):
+    """A module changes a setting on which numbers of other modules depend."""
 
 
 @contextmanager
@@ -23,22 +29,90 @@ def settings_restored() -> Iterator[None]:
     """Restore on leaving what a check may change and another check may depend on.
 
     These are the current folder, the environment, limits of Python, filters of warnings, the context of decimals,
-    answers of numpy to overflow, the precision of mpmath, and torch's defaults, threads and modes.
+    answers of numpy to overflow, the precision of mpmath, assumptions of sympy, and torch's defaults, threads and
+    modes.
     """
-    with ExitStack() as restored:
-        with suppress(FileNotFoundError):  # somebody removed the current folder
-            restored.callback(_change_folder, os.getcwd())
-        restored.callback(_set_environment, dict(os.environ))
-        restored.callback(sys.setrecursionlimit, sys.getrecursionlimit())
-        restored.callback(sys.set_int_max_str_digits, sys.get_int_max_str_digits())
-        restored.callback(_set_filters, [*warnings.filters])
-        restored.callback(decimal.setcontext, decimal.getcontext().copy())
-        restored.callback(np.seterr, **np.geterr())
-        restored.callback(_set_precision, sys.modules["mpmath"].mp.prec if "mpmath" in sys.modules else _PRECISION)
-        torch = sys.modules.get("torch")  # a check may load it
-        restored.callback(_restore_torch, None if torch is None else {name: read(torch) for name, read, _ in _OF_TORCH})
-        restored.callback(_set_flushing, _flushes())
+    with _saved():
         yield
+
+
+@contextmanager
+def settings_kept(what: str) -> Iterator[None]:
+    """Import modules within, which may not change what numbers of others depend on.
+
+    Which modules a process imports, and in which order, depends on the claims that are asked for and on the number of
+    processes. So a module that changes a setting when it is imported would change numbers of some other claims.
+
+    Args:
+        what: Name of the module that is imported, for the error.
+
+    Raises:
+        SettingsError: A setting was changed, and is restored; the message names it and the remedy.
+    """
+    before, saved = _deciding(), _saved()
+    try:
+        yield
+        changed = [name for name, value in _deciding().items() if value != before.get(name, value)]
+        if changed:
+            raise SettingsError(
+                f"importing {what} changes {' and '.join(changed)}, on which the numbers of other claims depend; "
+                "change it within the functions that need it, such as measure="
+            )
+    except BaseException:
+        saved.close()
+        raise
+
+
+def _saved() -> ExitStack:
+    """Return what restores the settings of now when it is closed."""
+    restored = ExitStack()
+    with suppress(FileNotFoundError):  # somebody removed the current folder
+        restored.callback(_change_folder, os.getcwd())
+    restored.callback(_set_environment, dict(os.environ))
+    restored.callback(sys.setrecursionlimit, sys.getrecursionlimit())
+    restored.callback(sys.set_int_max_str_digits, sys.get_int_max_str_digits())
+    restored.callback(_set_filters, [*warnings.filters])
+    restored.callback(decimal.setcontext, decimal.getcontext().copy())
+    numpy = sys.modules.get("numpy")
+    restored.callback(_set_errors, None if numpy is None else numpy.geterr())
+    restored.callback(_set_precision, *_precision())
+    restored.callback(_set_assumptions, _assumptions())
+    torch = sys.modules.get("torch")  # a check may load it
+    restored.callback(_restore_torch, None if torch is None else {name: read(torch) for name, read, _ in _OF_TORCH})
+    restored.callback(_set_flushing, _flushes())
+    return restored
+
+
+def _deciding() -> dict[str, Any]:
+    """Return the settings that decide numbers, by their names in words."""
+    context, torch, numpy = decimal.getcontext(), sys.modules.get("torch"), sys.modules.get("numpy")
+    found: dict[str, Any] = {
+        "the current folder": _folder(),
+        "the context of decimals": (context.prec, context.rounding, context.Emin, context.Emax, dict(context.traps)),
+        "the precision of mpmath": _precision()[0],
+        "the assumptions of sympy": _assumptions(),
+        "whether denormal numbers are flushed to 0": _flushes(),
+        "numpy's answers to overflow": _ERRORS if numpy is None else numpy.geterr(),
+        "which warnings raise errors": [one for one in warnings.filters if one[0] == "error"],
+    }
+    for name, default in _DEFAULTS.items():
+        read = next(read for other, read, _ in _OF_TORCH if other == name)
+        value = default if torch is None else read(torch)
+        found[f"torch's default {name}"] = value if isinstance(value, bool) else str(value)
+    return found
+
+
+def _folder() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return ""
+
+
+def _set_errors(before: dict[str, Any] | None) -> None:
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.seterr(**(before or _ERRORS))
 
 
 def _change_folder(folder: str) -> None:
@@ -58,10 +132,29 @@ def _set_filters(before: list[Any]) -> None:
         warnings.filters[:] = before  # type: ignore[index]
 
 
-def _set_precision(bits: int) -> None:
+def _precision() -> tuple[int, int]:
+    """Return the bits of mpmath's numbers and of its intervals."""
     mpmath = sys.modules.get("mpmath")
-    if mpmath is not None and mpmath.mp.prec != bits:
-        mpmath.mp.prec = bits
+    return (_PRECISION, _PRECISION) if mpmath is None else (mpmath.mp.prec, mpmath.iv.prec)
+
+
+def _set_precision(bits: int, of_intervals: int) -> None:
+    mpmath = sys.modules.get("mpmath")
+    if mpmath is not None and _precision() != (bits, of_intervals):
+        mpmath.mp.prec, mpmath.iv.prec = bits, of_intervals
+
+
+def _assumptions() -> frozenset[Any]:
+    """Return what sympy takes for true everywhere."""
+    assume = sys.modules.get("sympy.assumptions.assume")
+    return frozenset() if assume is None else frozenset(assume.global_assumptions)
+
+
+def _set_assumptions(before: frozenset[Any]) -> None:
+    if _assumptions() != before:
+        found = sys.modules["sympy.assumptions.assume"].global_assumptions
+        found.clear()
+        found.update(before)
 
 
 def _flushes() -> bool:
@@ -106,13 +199,7 @@ def _restore_torch(before: dict[str, Any] | None) -> None:
     if torch is None:
         return
     if before is None:
-        before = {
-            "type": torch.float32,
-            "device": "cpu",
-            "gradients": True,
-            "determinism": (False, False),
-            "products": "highest",
-        }
+        before = {**_DEFAULTS, "type": torch.float32, "determinism": (False, False)}
     for name, read, write in _OF_TORCH:
         if name in before and read(torch) != before[name]:
             write(torch, before[name])

@@ -21,6 +21,8 @@ from paper_checks.methods.sides import UndefinedError
 from paper_checks.methods.yielded import by
 
 Point = Mapping[sympy.Symbol, sympy.Rational]
+_KINDS = ("integer", "even", "odd", "prime", "composite", "rational", "irrational", "imaginary")
+"""Assumptions on the kind of a number, which the scope states; every number is real by default."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,8 @@ def judge_identity(
 
     Raises:
         TypeError: a side or a point has a float.
-        UndefinedError: a symbol with a sign that the statement does not state, or a point without that sign.
+        UndefinedError: a symbol with a sign that the statement does not state, or a point that does not meet the
+            assumptions of its symbols.
     """
     points = [{symbol: sympy.sympify(value) for symbol, value in point.items()} for point in points]
     for equation in equations:
@@ -80,6 +83,7 @@ def judge_identity(
     for point in points:
         require_exact(*point.values(), where="a point")
     _check_signs(equations, points, positive)
+    _check_points(points)
     undecided, facts = [], []
     outcomes: list[bool | None] = []
     for number, equation in enumerate(equations):
@@ -115,7 +119,8 @@ def judge_identity(
     listed = "; ".join(names) if len(names) <= 4 else f"{names[0]} to {names[-1]}, {len(names)} lines"
     many = f"in all {len(equations)} lines" if len(equations) > 1 else "in its one line"
     obtained = f"difference of the sides is identically 0 {many}"
-    stated = f"{scope}; positive: {', '.join(positive)}" if positive else scope
+    told = [f"positive: {', '.join(positive)}"] if positive else []
+    stated = "; ".join([scope, *told, *_assumed(equations, points)])
     return Evidence(
         True, stated, listed, obtained, float(len(equations)), cases=len(points), facts=tuple(facts), lines=lines
     )
@@ -171,8 +176,29 @@ def _check_signs(equations: Sequence[Equation], points: Sequence[Point], positiv
             raise UndefinedError(f"the statement says that {symbol} is positive, and at some point it is not")
 
 
+def _check_points(points: Sequence[Point]) -> None:
+    for symbol, value in (pair for point in points for pair in point.items()):
+        for fact, state in getattr(symbol, "_assumptions_orig", {}).items():
+            if getattr(value, f"is_{fact}") not in (None, state):
+                raise UndefinedError(
+                    f"the symbol {symbol} is declared with {fact}={state}, and at some point it is {value}"
+                )
+
+
+def _assumed(equations: Sequence[Equation], points: Sequence[Point]) -> Iterator[str]:
+    """Yield what the symbols are assumed to be, such as even; a side like (-1)^k may have lost its symbols by it."""
+    found = {symbol for one in equations for side in (one.left, one.right) for symbol in side.free_symbols}
+    found |= {symbol for point in points for symbol in point}
+    for fact in _KINDS:
+        names = sorted(str(symbol) for symbol in found if getattr(symbol, "_assumptions_orig", {}).get(fact))
+        if names:
+            yield f"{fact}: {', '.join(names)}"
+
+
 def _remedy(symbol: sympy.Symbol) -> str:
     """Return how to say the sign of a symbol, or how to do without it."""
+    if symbol.is_zero:
+        return f"it is declared zero: write 0 for {symbol}"
     if symbol.is_extended_nonpositive:
         return f"it is declared negative: write -{str(symbol)[0]} with a positive symbol {str(symbol)[0]}"
     word = "positive" if symbol.is_extended_positive else "nonnegative"

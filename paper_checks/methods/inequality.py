@@ -156,8 +156,8 @@ def judge_inequality(
         lines: for a statement of several lines, the name of the line that each case is of.
 
     Raises:
-        UndefinedError: sides that cannot be compared (see `checked_sides`), a tolerance that is more than rounding, or
-            a grid that does not reach what is stated (see `Tried`).
+        UndefinedError: sides that cannot be compared (see `checked_sides`), parameters of other cases, a tolerance that
+            is more than rounding, or a grid that does not reach what is stated (see `Tried`).
     """
     searched, shown_at = domain.describe() if isinstance(domain, Tried) else domain, _by_index(case)
     scope = f"{scope}; {searched}" if searched else scope
@@ -165,6 +165,7 @@ def judge_inequality(
         return Evidence(True, scope, printed, "no case", cases=0)
     left, right, difference, error = checked_sides(left, right, error, infinite=infinite)
     count = len(left)
+    _require_fitting(case, count)
     scale = np.maximum(np.maximum(np.abs(left), np.abs(right)), np.finfo(float).tiny)
     with np.errstate(invalid="ignore"):  # an infinite side decides by its sign
         excess = np.where(np.isinf(scale), np.sign(difference), difference / scale)
@@ -238,6 +239,20 @@ def _notes_of_size(difference: Array, error: Array, scale: Array) -> Iterator[st
             f"{int(loose.sum())} cases pass only within their error bound, such as {error[index]:.2g} for sides of "
             f"{scale[index]:.2g}, because the quantities behind the sides are said to be larger"
         )
+
+
+def _require_fitting(case: Shown, count: int) -> None:
+    """Check that the parameters are those of the cases, because a witness would else have those of another case.
+
+    Raises:
+        UndefinedError: There are more or fewer.
+    """
+    lengths = {name: len(column) for name, column in case.items()} if isinstance(case, Mapping) else {}
+    if isinstance(case, Sequence):
+        lengths = {"the list": len(case)}
+    wrong = [f"{name} has {length}" for name, length in lengths.items() if length != count]
+    if wrong:
+        raise UndefinedError(f"case= must have the parameters of each of the {count} cases, but {'; '.join(wrong)}")
 
 
 def _by_index(case: Shown) -> Callable[[int], Mapping[str, Any]]:

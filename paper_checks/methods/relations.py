@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -19,7 +20,7 @@ from paper_checks.claim import Evidence
 from paper_checks.engine.lines import Line, line_of
 from paper_checks.evaluation import decimal_as_fraction, format_apart
 from paper_checks.facts import combine, compare
-from paper_checks.methods.sides import ROUNDING, UndefinedError, number
+from paper_checks.methods.sides import ROUNDING, UndefinedError, exactly, number, require_decided
 from paper_checks.methods.yielded import by
 
 
@@ -39,7 +40,8 @@ class Relation:
             of what was obtained.
 
     Raises:
-        UndefinedError: a side or an error that is not a number.
+        UndefinedError: a side or an error that is not a number, or an exact side and a float that are nearer to each
+            other than rounding.
     """
 
     name: str
@@ -60,11 +62,13 @@ class Relation:
             )
         for name in ("left", "right", "error", "size"):  # a decimal is never rounded by a context
             object.__setattr__(self, name, decimal_as_fraction(getattr(self, name)))
+        if isinstance(self.left, float | np.floating) != isinstance(self.right, float | np.floating):
+            require_decided(self.left, self.right, float(self.left) - float(self.right), self.error, self.name)
 
     @property
     def distance(self) -> float:
         """Return by how much it would be broken without an error."""
-        apart: Any = self.left - self.right
+        apart = exactly(self.left) - exactly(self.right)  # numpy would round to the shorter of two types
         return float(apart if self.at_most else abs(apart))
 
     @property
@@ -87,9 +91,14 @@ def same(
     relative: float = 1e-10,
     resolution: str = "",
 ) -> Relation:
-    """Return the relation of two equal tensors, up to rounding or a stated resolution; different shapes break it."""
+    """Return the relation of two equal tensors, up to rounding or a stated resolution; different shapes break it.
+
+    Whole numbers have no rounding, so they are equal or not.
+    """
     if left.shape != right.shape:
         return Relation(name, 1.0, 0.0, case=case)
+    if not any(side.is_floating_point() or side.is_complex() for side in (left, right)):
+        return Relation(name, float((left != right).sum()), 0.0, case=case)
     scale = max(1.0, float(right.abs().max()) if right.numel() else 0.0)
     distance = float((left - right).abs().max()) if right.numel() else 0.0
     return Relation(name, distance, 0.0, error=relative * scale, case=case, size=scale, resolution=resolution)

@@ -27,7 +27,8 @@ class UndefinedError(ValueError):
 def checked_sides(left: Any, right: Any, error: Any, *, infinite: bool) -> tuple[Array, Array, Array, Array]:
     """Return both sides, their difference and its error bound as floats, each checked at the door.
 
-    Exact sides are subtracted exactly. Integers of numpy are refused, since they overflow without a word.
+    Exact sides are subtracted exactly. Integers of numpy are refused, since they overflow without a word. An exact side
+    and a float are compared if the rounding of the float does not decide.
 
     Args:
         left: left sides, floats or an array of exact numbers.
@@ -36,7 +37,8 @@ def checked_sides(left: Any, right: Any, error: Any, *, infinite: bool) -> tuple
         infinite: whether a side may be infinite.
 
     Raises:
-        UndefinedError: a side that is not a number, infinite without leave or of another type; a wrong error bound.
+        UndefinedError: a side that is not a number, infinite without leave or of another type; a wrong error bound; an
+            exact side and a float that are nearer to each other than rounding.
     """
     sides = []
     for name, side in (("left", left), ("right", right)):
@@ -75,9 +77,53 @@ def checked_sides(left: Any, right: Any, error: Any, *, infinite: bool) -> tuple
     wide = wide and max(exact_left.dtype.itemsize, exact_right.dtype.itemsize) > left.dtype.itemsize
     with np.errstate(invalid="ignore", over="ignore"):
         difference = (exact_left - exact_right).astype(float) if both or wide else left - right
+    if (exact_left.dtype == object) != (exact_right.dtype == object):
+        _require_decided(exact_left, exact_right, difference, bound)
     if np.isnan(difference).any():
         raise UndefinedError(f"both sides of {np.isnan(difference).sum()} cases are the same infinity")
     return left, right, difference, bound
+
+
+def _require_decided(left: Array, right: Array, difference: Array, bound: Array) -> None:
+    """Check that exact numbers compare with floats as their rounded values do.
+
+    Raises:
+        UndefinedError: They do not.
+    """
+    with np.errstate(invalid="ignore"):
+        size = np.maximum(np.abs(left.astype(float)), np.abs(right.astype(float)))
+        near = np.abs(np.abs(difference) - bound) <= 4.0 * np.finfo(float).eps * np.maximum(size, bound)
+    for at in np.flatnonzero(near & np.isfinite(difference)):
+        require_decided(left[at], right[at], float(difference[at]), float(bound[at]), "a case")
+
+
+def require_decided(left: Any, right: Any, rounded: float, error: Any, what: str) -> None:
+    """Check that the rounding of a float side does not decide how it compares with an exact one.
+
+    Args:
+        left: Left side.
+        right: Right side, a float if the left one is exact.
+        rounded: Their difference as floats.
+        error: Bound on the error of the difference.
+        what: Whose sides they are, for the error.
+
+    Raises:
+        UndefinedError: It does.
+    """
+    apart, error = exactly(left) - exactly(right), exactly(error)
+    for sign in (1, -1):
+        exact, near = sign * apart - error, sign * exactly(rounded) - error
+        if (exact > 0, exact < 0) != (near > 0, near < 0):
+            raise UndefinedError(
+                f"{what}: the sides {left} and {right} are one exact number and one float, nearer to each other than "
+                "rounding: state a bound on the rounding as error, or write both as exact numbers"
+            )
+
+
+def exactly(value: Any) -> Fraction:
+    """Return a finite number as a fraction, a float by its binary value."""
+    is_float = isinstance(value, float | np.floating)
+    return Fraction(*map(int, value.as_integer_ratio())) if is_float else as_fraction(value)
 
 
 def checked_draws(draws: Any, what: str) -> NDArray[np.float64]:

@@ -30,8 +30,15 @@ def judge_units(
         scope: which lines, and what the weights mean.
 
     Raises:
-        UndefinedError: a line with a side that is zero at every point, so nothing was tried.
+        UndefinedError: a line with a side that is zero at every point, so nothing was tried; or a weight of an unknown
+            parameter, or only weights of 0, so nothing changes with the units.
     """
+    strange = [name for name in weights if not all(name in point for point in points)]
+    if strange:
+        known = ", ".join(dict.fromkeys(name for point in points for name in point))
+        raise UndefinedError(f"there is a weight of {', '.join(strange)}, but the parameters are {known}")
+    if not any(weights.values()):
+        raise UndefinedError("all weights are 0, so nothing changes with the units")
     tried, facts, lines = 0, list[Fact | None](), dict[str, Line]()
     for name, evaluate in sides.items():
         if not any(all(evaluate(point)) for point in points):

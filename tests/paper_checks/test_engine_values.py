@@ -136,7 +136,9 @@ def test_sides_are_exact_or_floats():
     # 1/3 + 2^-60 and 1/3 are the same float: exact sides are subtracted exactly.
     near = np.array([Fraction(1, 3) + Fraction(1, 2**60)], dtype=object)
     assert checked_sides(near, exact[:1], 0.0, infinite=False)[2][0] == 2.0**-60
-    assert checked_sides(near, np.array([1 / 3]), 0.0, infinite=False)[2][0] == 0.0
+    assert checked_sides(near, np.array([1 / 3]), 1e-15, infinite=False)[2][0] == 0.0
+    with pytest.raises(UndefinedError, match="nearer to each other than rounding"):
+        checked_sides(near, np.array([1 / 3]), 0.0, infinite=False)
     for error in (-1.0, nan, inf):
         with pytest.raises(UndefinedError, match="an error bound must be a finite number of at least 0"):
             checked_sides(np.ones(1), np.ones(1), error, infinite=False)

@@ -10,8 +10,11 @@ from paper_checks.replay import Stored, replay_in_fresh_process
 
 SHARED = {"replay", "evaluation", "stored_values", "enclosures", "proof_steps"}
 """Modules of the engine that replays are written with."""
-SERVING = {"engine", "engine.processes"}
-"""Modules that the process has loaded before any replay; they end it with its parent and know no claim."""
+SERVING = {"engine", "engine.processes", "engine.generators", "engine.process_settings"}
+"""Modules that the process has loaded before any replay.
+
+They end it with its parent, keep evaluations apart and know no claim.
+"""
 ROOMS_OF_ENGINE = ("engine", "methods", "pages", "replaying")
 ENGINE = {
     *(module.name for module in pkgutil.iter_modules(paper_checks.__path__)),

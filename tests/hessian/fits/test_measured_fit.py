@@ -181,6 +181,27 @@ def test_scales_and_predicts():
     assert predict(fit, 0.5).spikes == fit.model.spikes
 
 
+@pytest.mark.parametrize("power", [-500, -265, -166, 265, 332, 500])
+@pytest.mark.parametrize("kind", ["spiked", "diagonal"])
+def test_no_scale_changes_a_fit(kind, power):
+    """Units are powers of two, so that the same digits come out from 1e-150 to 1e150."""
+    unit, R = 2.0**power, 40
+    matrix = drawn(SpikedModel((5.0, -3.0)), R, 4)
+    matrix = np.diag(np.diag(matrix)) if kind == "diagonal" else matrix
+    fit, other = (fit_measured(*measure(times * matrix, 4, pairs=2, steps=20)) for times in (1.0, unit))
+    assert (other.sigma, other.sigma_sd) == pytest.approx((unit * fit.sigma, unit * fit.sigma_sd), rel=1e-6, abs=0)
+    assert other.model.spikes == pytest.approx([unit * spike for spike in fit.model.spikes], rel=1e-6, abs=0)
+    assert other.spike_sd == pytest.approx([unit * sd for sd in fit.spike_sd], rel=1e-4, abs=0)
+    assert other.thresholds == pytest.approx([unit * end for end in fit.thresholds], rel=1e-6, abs=0)
+    assert dataclasses.astuple(other.distance) == pytest.approx(dataclasses.astuple(fit.distance), abs=1e-6)
+    assert [law.name for law in other.alternatives] == [law.name for law in fit.alternatives]
+    for one, law in zip(other.alternatives, fit.alternatives, strict=True):
+        assert one.law.support == pytest.approx([unit * end for end in law.law.support], rel=1e-5, abs=0)
+        assert dataclasses.astuple(one.distance) == pytest.approx(dataclasses.astuple(law.distance), abs=1e-6)
+    assert other.disagreement == pytest.approx(fit.disagreement, rel=1e-3, abs=1e-6)
+    assert other.words()["outliers"] == fit.words()["outliers"]
+
+
 def test_low_rank_and_foreign_parts_are_refused():
     low_rank = np.diag([5.0, 3.0, -2.0, *np.zeros(97)])
     with pytest.raises(ValueError, match="no noise is left"):

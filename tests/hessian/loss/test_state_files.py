@@ -211,6 +211,12 @@ def test_files_without_an_order_are_refused(tmp_path, names, said):
         (("net 900.pt", "net 1 000.pt"), "net 1 000.pt .* no whole number"),
         (("step=3.pt", "step=-5.pt"), "step=-5.pt .* no whole number"),
         (("step-3.pt", "step--5.pt"), "step--5.pt .* no whole number"),
+        (("seed_1_100.pt", "seed_2_50.pt"), "1_100 may be 1100 or several numbers: .*step-1100.pt or step-100.pt"),
+        (("tokens900B.pt", "tokens1T.pt"), "no whole number"),
+        (("step-100-from-step-20.pt", "step-50-from-step-30.pt"), "several numbers that order them differently"),
+        (("238_7a8882.pt", "666_dbd6fe.pt"), "several numbers that order them differently"),
+        (("model-9-acc71.pt", "model-10.pt"), "several numbers that order them differently"),
+        (("step3.pt", "t100.pt", "model-1000-acc83.pt"), "several numbers that order them differently"),
     ],
 )
 def test_names_whose_order_is_doubtful_are_refused(tmp_path, names, why):

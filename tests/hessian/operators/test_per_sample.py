@@ -4,7 +4,15 @@ import pytest
 import torch
 from torch import nn
 
-from hessian import Curvature, CurvatureError, sample_factors, sample_hessian_parts, sample_spectra, spectra_of
+from hessian import (
+    Curvature,
+    CurvatureError,
+    sample_factors,
+    sample_hessian_parts,
+    sample_hessians,
+    sample_spectra,
+    spectra_of,
+)
 
 GENERATOR = torch.Generator().manual_seed(0)
 X = torch.randn(11, 5, generator=GENERATOR, dtype=torch.float64)
@@ -54,6 +62,23 @@ def test_spectra_and_blocks_are_those_of_single_samples():
         assert found.blocks[sample].T @ found.blocks[sample] == pytest.approx(block.numpy(), abs=1e-13)
     assert found.trace == pytest.approx(float(whole.trace()))
     assert spectra_of(sample_factors(model, loss, (X, CLASSES))).blocks.shape == (11, 3, 0)
+
+
+@pytest.mark.parametrize(
+    ("directions", "said"),
+    [
+        (torch.eye(4, dtype=torch.float64), "columns .P, r. of torch.float64 with P = 39, got the shape .4, 4."),
+        (torch.eye(39, dtype=torch.float64)[0], "got the shape .39,."),
+        (torch.eye(39)[:, :2], "of torch.float32"),
+        (2.0 * torch.eye(39, dtype=torch.float64)[:, :2], "orthonormal columns: take eigenvectors"),
+        (torch.full((39, 2), 39.0**-0.5, dtype=torch.float64), "orthonormal columns: take eigenvectors"),
+    ],
+)
+def test_directions_are_orthonormal_columns(directions, said):
+    model, loss = network(), nn.CrossEntropyLoss()
+    for measure, more in ((sample_spectra, {}), (sample_hessians, {"rank": 3})):
+        with pytest.raises(CurvatureError, match=said):
+            measure(model, loss, (X, CLASSES), directions=directions, **more)
 
 
 def test_some_of_the_parameters():

@@ -86,6 +86,14 @@ def test_every_source_and_package_counts(monkeypatch, tmp_path):
     (tmp_path / "room" / "witness.json").write_text("{}")
     assert digest() != first
     (tmp_path / "room" / "witness.json").unlink()
+    (tmp_path / "figures").mkdir()
+    monkeypatch.setattr(last_results, "FIGURES", tmp_path / "figures")
+    first = digest()
+    table = tmp_path / "figures" / "experiment.csv"  # what claims on experiments report
+    table.write_text("seed,value\n0,0.5\n")
+    assert digest() != first
+    table.unlink()
+    assert digest() == first
     monkeypatch.setattr(last_results, "package_versions", lambda names: dict.fromkeys(names, "0"))
     assert digest() != first
 

@@ -1,10 +1,12 @@
 """Values as authors write them: plain numbers, fractions as text, symbols with assumptions."""
 
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 import pytest
 import sympy
+import torch
 
 from paper_checks.claim import Form
 from paper_checks.context import Context
@@ -12,7 +14,9 @@ from paper_checks.methods.domain import POSITIVE, tried
 from paper_checks.methods.identity import Equation, generic_points, judge_identity
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.printed import Cell, Order, Rounded, judge_order, judge_printed
+from paper_checks.methods.relations import Relation, judge_relations, same
 from paper_checks.methods.sides import UndefinedError
+from paper_checks.methods.units import judge_units
 
 X = sympy.Symbol("x")
 CONTEXT = Context("my-paper/eq-1", 0, "quick")
@@ -157,3 +161,80 @@ def test_a_column_that_is_no_number_is_named(bad):
 def test_what_a_correction_asks_is_one_of_three_words():
     with pytest.raises(ValueError, match="the form 'it': asks= must be one of weaker, stronger, neither; got 'less'"):
         Form("it", {"K": 2.0}, asks="less")
+
+
+@pytest.mark.parametrize(
+    ("assumptions", "equation", "right", "wrong", "stated"),
+    [
+        ({"even": True}, lambda k: ((-1) ** k, 1), 4, 3, "all k; even: k"),
+        ({"integer": True}, lambda k: (sympy.sin(sympy.pi * k), 0), 4, sympy.Rational(1, 2), "all k; integer: k"),
+        ({"real": True}, lambda k: (sympy.sqrt(k**2), sympy.Abs(k)), -2, sympy.I, "all k"),
+    ],
+)
+def test_assumptions_are_stated_and_met_by_the_points(assumptions, equation, right, wrong, stated):
+    k = sympy.Symbol("k", **assumptions)
+    one = Equation("(1)", *equation(k))
+    evidence = judge_identity([one], [{k: right}], "all k")
+    assert (evidence.ok, evidence.scope) == (True, stated)
+    with pytest.raises(UndefinedError, match=f"k is declared with {next(iter(assumptions))}=True, and at some point"):
+        judge_identity([one], [{k: wrong}], "all k")
+
+
+def test_a_symbol_that_is_zero_is_to_be_written_as_0():
+    z, x = sympy.Symbol("z", zero=True), sympy.Symbol("x")
+    with pytest.raises(UndefinedError, match="declared zero: write 0 for z"):
+        judge_identity([Equation("(1)", z * x, 0)], [{z: 0, x: 3}], "all z")
+
+
+@pytest.mark.parametrize(
+    ("exact", "near"),
+    [(10**20 + 1, 1e20), (Fraction(1, 3), 1 / 3), (sympy.Rational(4, 5), 0.8), (Decimal("0.1"), np.float64(0.1))],
+)
+def test_the_rounding_of_a_float_never_decides(exact, near):
+    """Neither as a pass of what differs by less than its last digit, nor as a violation by it."""
+    for left, right in ((exact, near), (near, exact)):
+        for at_most in (False, True):
+            with pytest.raises(UndefinedError, match=r"the line: the sides .* nearer to each other than rounding"):
+                Relation("the line", left, right, at_most=at_most)
+        assert judge_relations([Relation("the line", left, right, error=1e-15 * float(exact))], "all").ok
+        assert judge_relations([Relation("the line", left, right * 2)], "all").ok is False
+        sides = [np.array([side] * 12, dtype=object if side is exact else float) for side in (left, right)]
+        with pytest.raises(UndefinedError, match=r"a case: the sides .* nearer to each other than rounding"):
+            judge_inequality(*sides, 0.0, scope="all", domain="all")
+        assert judge_inequality(*sides, 1e-15 * float(exact), scope="all", domain="all").ok
+        assert judge_inequality(sides[0], 2 * sides[1], 0.0, scope="all", domain="all").ok
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32])
+def test_short_floats_are_compared_in_full(kind):
+    """Numpy takes a float of Python for one of the other's type, so that their difference would be 0."""
+    assert kind(0.8) - 0.8 == 0
+    assert judge_relations([Relation("the line", kind(0.8), 0.8)], "all").ok is False
+    assert judge_relations([Relation("the line", kind(0.8), float(kind(0.8)))], "all").ok
+
+
+def test_whole_numbers_in_tensors_are_equal_or_not():
+    large = torch.tensor([10**12, 3])
+    assert same("counts", large, large.clone()).excess == 0
+    assert same("counts", large + 50, large).excess > 0
+    assert same("masks", torch.tensor([True, False]), torch.tensor([True, True])).excess > 0
+
+
+@pytest.mark.parametrize("case", [{"x": np.arange(30.0)}, [{"x": 1.0}] * 5])
+def test_parameters_of_other_cases_are_refused(case):
+    left = np.linspace(0.0, 2.0, 12)
+    with pytest.raises(UndefinedError, match="parameters of each of the 12 cases, but"):
+        judge_inequality(left, np.ones(12), 0.0, scope="all", case=case)
+
+
+@pytest.mark.parametrize(
+    ("weights", "told"),
+    [({"lenght": 1}, "a weight of lenght, but the parameters are length, time"), ({"length": 0}, "all weights are 0")],
+)
+def test_units_that_change_nothing_are_refused(weights, told):
+    """A sum of unlike quantities would pass, because neither side changes with a parameter that is not there."""
+    sides = {"l": lambda at: (at["length"], at["length"] + at["time"])}
+    points = [{"length": Fraction(2), "time": Fraction(3)}]
+    assert judge_units(sides, {"length": 1}, points, "all").ok is False
+    with pytest.raises(UndefinedError, match=told):
+        judge_units(sides, weights, points, "all")
