@@ -231,12 +231,11 @@ def test_what_does_not_go_over_workers_is_one_error_and_they_live_on(two):
     assert all(process.is_alive() for process in processes)
 
 
-@pytest.mark.sample(1)
-def test_a_wrong_sum_is_seen(monkeypatch):
+def test_a_wrong_sum_is_seen(monkeypatch, two):
     """The comparison with this process catches it."""
     monkeypatch.setattr("hessian.operators.data_parallel.shares_of", lambda sizes, workers: [range(1, 2), range(1, 2)])
-    with pytest.raises(CurvatureError, match="the loss in the workers differs"), Workers(2) as team:
-        Curvature(NETWORK, LOSS, parts(4), workers=team)
+    with pytest.raises(CurvatureError, match="the loss in the workers differs"):
+        Curvature(NETWORK, LOSS, parts(4), workers=two)
 
 
 def test_matrices_in_turns_share_workers_and_are_forgotten(two):

@@ -17,6 +17,7 @@ from paper_checks.evaluation import Replay, Replayed, evaluate_replay
 from paper_checks.ledger import PAPERS, Ledger
 from paper_checks.replay import replays_of
 
+LEDGER = Ledger.of()
 PROOFS: dict[str, tuple[Replay, dict[str, Any]]] = {}
 for paper in PAPERS:
     for (id, kind), found in replays_of(paper.package).items():
@@ -173,12 +174,11 @@ def test_the_mathematics_of_a_proof_needs_every_constant_of_its_statement(id):
 def standing(id: str) -> tuple[dict[str, Any], tuple[Any, ...]]:
     """Return constants and mutants of the form that is proved: a reading, or the correction."""
     of_claim, _, slug = id.partition("@")
-    ledger = Ledger.of()
-    claim = ledger.select([of_claim])[0]
+    claim = LEDGER.select([of_claim])[0]
     for reading in claim.readings[1:]:
         if reading.slug == slug:
             return {**claim.printed_constants(), **reading.constants}, reading.mutants or claim.mutants
-    fails = any(file.kind == "witness" and file.id == id for file in ledger.home[of_claim].to_replay(of_claim))
+    fails = any(file.kind == "witness" and file.id == id for file in LEDGER.home[of_claim].to_replay(of_claim))
     if not fails or claim.correction is None:
         return claim.printed_constants(), claim.mutants
     return {**claim.printed_constants(), **claim.correction.constants}, claim.correction.mutants
