@@ -1,5 +1,7 @@
 """The dense Hessian against torch's own, against finite differences, and at its doors."""
 
+from functools import cache
+
 import pytest
 import torch
 from torch import nn
@@ -113,6 +115,16 @@ LAYERED = {
     "residual": Residual,
     "branches": Branches,
 }
+
+
+@cache
+def layered(make):
+    """A network, its samples and its Hessian, which all ways to compute it share."""
+    model = make()
+    x, y = samples(model)
+    return model, x, y, oracle(model, CROSS_ENTROPY, x, y)
+
+
 BY_COLUMNS = {"tied": Tied, "sequence": Sequence, "unused": Unused}
 
 
@@ -120,10 +132,9 @@ BY_COLUMNS = {"tied": Tied, "sequence": Sequence, "unused": Unused}
 @pytest.mark.parametrize("method", ["layered", "columns", "auto"])
 @pytest.mark.parametrize("make", LAYERED.values(), ids=LAYERED.keys())
 def test_layered_networks_in_unequal_chunks(make, method, rows):
-    model = make()
-    x, y = samples(model)
+    model, x, y, expected = layered(make)
     found = exact_hessian(model, CROSS_ENTROPY, x, y, method=method, rows=rows, columns=11)
-    torch.testing.assert_close(found, oracle(model, CROSS_ENTROPY, x, y), rtol=0, atol=1e-12)
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
     assert torch.equal(found, found.mT)
 
 
