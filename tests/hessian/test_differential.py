@@ -50,7 +50,7 @@ def test_a_case_is_right_or_refused(problem):
     found = operator.products(vectors.to(operator.dtype)).double()
     size = torch.linalg.vector_norm(vectors, dim=1) * torch.linalg.matrix_norm(exact, 2)
     assert bool((torch.linalg.vector_norm(found - vectors @ exact, dim=1) <= ROUNDING[operator.dtype] * size).all())
-    if PROBLEMS.index(problem) % 4:  # intervals rest on the products alone, whatever network they are of
+    if PROBLEMS.index(problem) % 4:  # intervals rest on the products alone, for any network
         return
     values = torch.linalg.eigvalsh(exact).numpy()
     truth = float((values**2).sum() / np.abs(values).max() ** 2)
