@@ -60,7 +60,6 @@ def test_a_case_is_right_or_refused(problem):
     assert interval.low * (1 - ROUNDING[operator.dtype]) <= truth <= interval.high * (1 + ROUNDING[operator.dtype])
 
 
-@pytest.mark.sample(50)
 @pytest.mark.parametrize("problem", PROBLEMS[::3], ids=lambda problem: problem.name)
 def test_its_gauss_newton_matrix_is_right_or_refused(problem):
     options = {**problem.options, "matrix": "gauss-newton"}
