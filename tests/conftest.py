@@ -1,5 +1,6 @@
 """Property tests: the same examples in every run; `make test-deep` draws many new ones."""
 
+import gc
 import os
 import random
 import sys
@@ -11,6 +12,18 @@ from hypothesis import settings
 settings.register_profile("default", max_examples=30, deadline=None, derandomize=True, database=None)
 settings.register_profile("deep", max_examples=2000, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Keep what is collected, which stays to the end, out of every search for garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)

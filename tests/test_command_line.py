@@ -38,7 +38,9 @@ def assert_one_line(err, *parts):
 
 def test_check_writes_json_and_a_table(capsys, tmp_path):
     target = tmp_path / "verdicts.json"
-    status, out, _ = run(capsys, "check", QUICK, "fedloru-v2/eq-39", "--json", str(target), "--seed", "3")
+    status, out, _ = run(
+        capsys, "check", QUICK, "fedloru-v2/eq-39", "--json", str(target), "--seed", "3", "--jobs", "1"
+    )
     assert status == 0
     assert "2 hold" in out
     answer = json.loads(target.read_text())

@@ -53,7 +53,7 @@ PROJECTS = {
 """Papers of the literature, and their numbers of tests."""
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("place", PROJECTS)
 def test_a_paper_of_the_literature_passes_its_own_tests(place):
     project = EXAMPLES / place

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 _PREFIX = re.compile(
     r"(?:\s|[-+*{}]|\d+\s*:|all\s*:|#\[[^\]]*\]|(?:Time|Timeout\s+\d+|Fail|Succeed|Local|Global|Polymorphic|Monomorphic"
@@ -34,7 +34,7 @@ class Sentence:
     end: int
     within: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def command(self) -> str:
         """Its text without bullets, attributes and words such as ``Local`` at its beginning."""
         return self.code[_prefix(self.code) :]

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -163,12 +164,8 @@ class Sources:
             FormalError: One of them is missing.
         """
         found: dict[Path, None] = {}
-        for sentence in sentences(_read(file)):
-            match = _REQUIRE.fullmatch(sentence.command)
-            library, names = match.groups() if match else (None, "")
-            for name in _CATEGORIES.sub(" ", names).split():
-                parts = (*(library.split(".") if library else ()), *name.split("."))
-                found |= dict.fromkeys(self._meant(file, parts, anywhere=not library))
+        for parts, anywhere in _required(_read(file)):
+            found |= dict.fromkeys(self._meant(file, parts, anywhere=anywhere))
         return tuple(found)
 
     def _meant(self, file: Path, parts: tuple[str, ...], *, anywhere: bool) -> Iterator[Path]:
@@ -430,6 +427,18 @@ def _with_signs(signs: Sequence[tuple[frozenset[str], str]], shown: Sequence[str
 
 def _line(text: str, at: int) -> int:
     return text.count("\n", 0, at) + 1
+
+
+@lru_cache(maxsize=256)  # a file that others import is read for each of them
+def _required(text: str) -> tuple[tuple[tuple[str, ...], bool], ...]:
+    """Return the names that a file requires, in parts, and whether each may leave out its library."""
+    found = list[tuple[tuple[str, ...], bool]]()
+    for sentence in sentences(text):
+        match = _REQUIRE.fullmatch(sentence.command)
+        library, names = match.groups() if match else (None, "")
+        for name in _CATEGORIES.sub(" ", names).split():
+            found.append(((*(library.split(".") if library else ()), *name.split(".")), not library))
+    return tuple(found)
 
 
 def _read(path: Path) -> str:

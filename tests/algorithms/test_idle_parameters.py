@@ -8,7 +8,6 @@ import torch
 from torch import nn
 
 from algorithms.descent import Descent
-from algorithms.executors.processes import Processes
 from algorithms.fedavg import FedAvg
 from algorithms.fedlin import FedLin
 from algorithms.optimisers import Adam, AdamW, Sgd
@@ -118,16 +117,14 @@ def test_what_every_step_reaches_has_the_same_bits_where_others_are_left_out(own
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("batch", [4, None])
 @pytest.mark.parametrize("own", [case[0] for case in OPTIMISERS], ids=repr)
-def test_all_executors_leave_them(own, batch):
+def test_all_executors_leave_them(own, batch, two_workers):
     settings = Descent(steps=3, batch=batch, learning_rate=RATE, optimiser=own)
     start, of = made(Pooled).start, {"clients": 2, "eval_batch": 5}  # all samples of a client are two parts
     for executor in (None, Vmap()):
         found = trained(Pooled, settings, executor, **of)
         torch.testing.assert_close(found["pooler.weight"], start["pooler.weight"], rtol=1e-15, atol=0)
         assert not torch.equal(found["head.weight"], start["head.weight"])
-    several = Processes(2)
-    there, here = (trained(Pooled, settings, executor, **of)["pooler.bias"] for executor in (several, None))
-    several.close()
+    there, here = (trained(Pooled, settings, executor, **of)["pooler.bias"] for executor in (two_workers, None))
     assert torch.equal(there, here)
 
 

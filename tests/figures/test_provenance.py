@@ -98,3 +98,28 @@ def test_all_sources_count_where_the_numbers_have_no_module_of_their_own(project
     before = numbers_digest(data, folder)
     (folder / "figures" / "other.py").write_text("x = 2\n")
     assert numbers_digest(data, folder) != before
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("x = 1  # one", True),
+        ("x = '#'  # one", True),
+        ('x = """\n#"""  # one', True),
+        ('"""A # one."""\nx = 1', True),
+        ("x = '# one'", False),
+        ("ééé = '# one'", False),
+        ("x = f'{1} # one'", False),
+        ("x = f'{1:#>3}{2}'  # one", True),
+        ("x = f'{1:#>3}{\"one\"}'", False),
+        ('x = """ # one\n"""', False),
+        ("x = ('a'  # b\n'# one')", False),
+        ('x = """\n# one\n"""', False),
+    ],
+)
+def test_a_sign_within_a_string_begins_no_comment(tmp_path, text, same):
+    for name, one in (("one", text), ("two", text.replace("one", "two"))):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "code.py").write_text(one, encoding="utf-8")
+    first, second = (sources_digest(["code.py"], tmp_path / name) for name in ("one", "two"))
+    assert (first == second) is same

@@ -138,11 +138,14 @@ def layers_with_parameters() -> set[str]:
     found = set()
     for name, kind in vars(nn).items():
         if isinstance(kind, type) and issubclass(kind, nn.Module) and kind is not nn.Module:
-            sources = [inspect.getsource(one) for one in kind.__mro__ if one not in (nn.Module, object)]
+            sources = [_source_of(one) for one in kind.__mro__ if one not in (nn.Module, object)]
             makes = any("Parameter(" in source or "register_parameter(" in source for source in sources)
             if makes or not _made_without_parameters(kind):
                 found.add(name)
     return found
+
+
+_source_of = functools.cache(inspect.getsource)  # many layers have the same bases, and a search takes long
 
 
 def _made_without_parameters(kind: type[nn.Module]) -> bool:

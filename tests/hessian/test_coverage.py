@@ -44,10 +44,9 @@ def often_enough(held, nominal):
 @pytest.mark.parametrize("matrix", [diagonal, rotated])
 def test_norms_lie_within_their_intervals_and_an_eigenvalue_within_the_residual(name, width, matrix):
     values, held = SPECTRA[name], {"frobenius": [], "spectral": [], "eigenvalue": []}
+    operator = matrix(values)
     for seed in range(40):
-        found = stable_rank_of(
-            matrix(values), rng=np.random.default_rng([1, seed]), relative_width=width, confidence=0.9
-        )
+        found = stable_rank_of(operator, rng=np.random.default_rng([1, seed]), relative_width=width, confidence=0.9)
         held["frobenius"].append(float(np.linalg.norm(values)) in found.frobenius)
         held["spectral"].append(
             found.spectral_norm.low * (1 - 1e-12) <= np.abs(values).max() <= found.spectral_norm.high
@@ -63,8 +62,9 @@ def test_norms_lie_within_their_intervals_and_an_eigenvalue_within_the_residual(
 def test_moments_are_as_far_off_as_their_standard_errors_say(name):
     """Scores over 8 probes of complete rules follow the t law, nearly: probes are sums over many directions."""
     values, scores = SPECTRA[name][::6], {1: [], 2: []}
+    operator = diagonal(values)
     for seed in range(60):
-        measure = spectral_measure(diagonal(values), rng=np.random.default_rng([2, seed]), probes=8, steps=len(values))
+        measure = spectral_measure(operator, rng=np.random.default_rng([2, seed]), probes=8, steps=len(values))
         for power in scores:
             moment = measure.moment(power)
             scores[power].append((moment.value - np.mean(values**power)) / moment.sd)

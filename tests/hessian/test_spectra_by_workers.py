@@ -32,15 +32,8 @@ LOSS = nn.CrossEntropyLoss()
 
 
 @pytest.fixture(scope="module")
-def two():
-    """Two processes, which all tests share."""
-    with Workers(2) as workers:
-        yield workers
-
-
-@pytest.fixture(scope="module")
 def three():
-    """One for each of three devices."""
+    """Three processes, one for each of three devices, which all tests share: each takes seconds to start."""
     with Workers("cpu, cpu,cpu") as workers:
         yield workers
 
@@ -57,35 +50,34 @@ def same(there, here, vectors, relative=1e-13):
 @pytest.mark.sample(5)
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("way", ["cut", "dealt", "vmap", "kept graphs"])
-def test_products_are_those_of_one_process(name, way, two, three):
+def test_products_are_those_of_one_process(name, way, three):
     case = CASES[name]
     data = case.uneven() if way in ("dealt", "kept graphs") else case.batch()
     options = {**case.options, **{"vmap": {"vectorize": 3}, "kept graphs": {"keep_graph": True}}.get(way, {})}
     here = Curvature(case.model, case.loss, data, **options)
-    for team in (two, three):
-        there = Curvature(case.model, case.loss, data, **options, workers=team)
-        same(there, here, vectors(here.P))
-        cost = there.cost()
-        assert cost.workers == (2 if way in ("dealt", "kept graphs") else team.count)
-        assert cost.products == 5
-        assert cost.gradient_seconds > 0.0
-        assert there.unused == here.unused
-        assert there.samples == here.samples
-        assert there.loss == pytest.approx(here.loss, rel=1e-14)
+    there = Curvature(case.model, case.loss, data, **options, workers=three)
+    same(there, here, vectors(here.P))
+    cost = there.cost()
+    assert cost.workers == (2 if way in ("dealt", "kept graphs") else 3)
+    assert cost.products == 5
+    assert cost.gradient_seconds > 0.0
+    assert there.unused == here.unused
+    assert there.samples == here.samples
+    assert there.loss == pytest.approx(here.loss, rel=1e-14)
 
 
 @pytest.mark.parametrize("matrix", ["gauss-newton", "residual", "fisher", "empirical-fisher"])
-def test_so_are_those_of_other_matrices(matrix, two):
+def test_so_are_those_of_other_matrices(matrix, three):
     for loss, data in ((LOSS, (X, Y)), (nn.MSELoss(), (X, torch.nn.functional.one_hot(Y).double()))):
         for given_data in (data, [tuple(t[:4] for t in data), tuple(t[4:] for t in data)]):
             here = Curvature(NETWORK, loss, given_data, matrix=matrix)
-            there = Curvature(NETWORK, loss, given_data, matrix=matrix, workers=two)
+            there = Curvature(NETWORK, loss, given_data, matrix=matrix, workers=three)
             same(there, here, vectors(here.P))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("network", ["perceptron", "convolutional"])
-def test_intervals_and_spectra_are_those_of_one_process(network, two):
+def test_intervals_and_spectra_are_those_of_one_process(network, three):
     images = torch.randn(30, 1, 8, 8, generator=torch.Generator().manual_seed(0))
     model = perceptron(64, (6,), 3, 0, dtype=torch.float32)
     inputs = images.flatten(1)
@@ -93,7 +85,7 @@ def test_intervals_and_spectra_are_those_of_one_process(network, two):
         model, inputs = small_convnet(8, (2,), 3, 0).float(), images
     data = inputs, torch.arange(30) % 3
     settings = SpectrumSettings(outliers=3, probes=1, steps=15)
-    one, other = (measure_spectrum(Curvature(model, LOSS, data, workers=w), settings) for w in (None, two))
+    one, other = (measure_spectrum(Curvature(model, LOSS, data, workers=w), settings) for w in (None, three))
     for name in ("value", "low", "high"):
         assert getattr(other.stable_rank, name) == pytest.approx(getattr(one.stable_rank, name), rel=1e-4)
     assert other.stable_rank.products == one.stable_rank.products
@@ -103,9 +95,9 @@ def test_intervals_and_spectra_are_those_of_one_process(network, two):
     assert direct.value == pytest.approx(stable_rank(model, LOSS, data).value, rel=1e-4)
 
 
-def test_blocks_of_all_kinds_are_those_of_one_process(two):
+def test_blocks_of_all_kinds_are_those_of_one_process(three):
     for data in ((X, Y), parts(4, 9)):
-        here, there = (Curvature(NETWORK, LOSS, data, workers=w) for w in (None, two))
+        here, there = (Curvature(NETWORK, LOSS, data, workers=w) for w in (None, three))
         for name, block in there.blocks().items():
             same(block, here.blocks()[name], vectors(block.P))
             assert block.cost().gradient_seconds > 0.0
@@ -188,28 +180,28 @@ def test_counts_and_penalties_are_those_of_one_process(three):
     assert float((here @ torch.ones(here.P).double()).norm()) > 0.0
 
 
-def test_batch_statistics_need_whole_batches(two):
+def test_batch_statistics_need_whole_batches(three):
     network = nn.Sequential(nn.Linear(6, 4), nn.BatchNorm1d(4), nn.Tanh(), nn.Linear(4, 3)).double()
     with pytest.raises(
         CurvatureError,
-        match=r"cannot be divided among 2 workers, because batch norm .*: pass "
+        match=r"cannot be divided among 3 workers, because batch norm .*: pass "
         r"several batches",
     ):
-        Curvature(network, LOSS, (X, Y), batch_norm="batch", workers=two)
-    here, there = (Curvature(network, LOSS, parts(8, 15), batch_norm="batch", workers=w) for w in (None, two))
+        Curvature(network, LOSS, (X, Y), batch_norm="batch", workers=three)
+    here, there = (Curvature(network, LOSS, parts(8, 15), batch_norm="batch", workers=w) for w in (None, three))
     same(there, here, vectors(here.P))
-    running = [Curvature(network, LOSS, (X, Y), batch_norm="running", workers=w) for w in (None, two)]
+    running = [Curvature(network, LOSS, (X, Y), batch_norm="running", workers=w) for w in (None, three)]
     same(running[1], running[0], vectors(here.P))
 
 
-def test_what_does_not_go_over_workers_is_one_error_and_they_live_on(two):
-    def refused(words, model=NETWORK, loss=LOSS, data=(X, Y), workers=two):
+def test_what_does_not_go_over_workers_is_one_error_and_they_live_on(three):
+    def refused(words, model=NETWORK, loss=LOSS, data=(X, Y), workers=three):
         with pytest.raises(CurvatureError, match=words) as caught:
             Curvature(model, loss, data, workers=workers)
         assert "\n" not in str(caught.value)
 
-    Curvature(NETWORK, LOSS, (X, Y), workers=two)
-    processes = two._link._pool.processes
+    Curvature(NETWORK, LOSS, (X, Y), workers=three)
+    processes = three._link._pool.processes
     refused("cannot be sent to workers .*lambda", loss=lambda out, y: LOSS(out, y))
     refused("the loss in the workers differs from the loss in this process", loss=shared_work.penalised_by_name)
     refused("has loss .* in this process and .* in a worker", loss=shared_work.other_in_workers)
@@ -227,32 +219,31 @@ def test_what_does_not_go_over_workers_is_one_error_and_they_live_on(two):
     refused("workers must be at least 1", workers=True)
     if not torch.cuda.is_available():
         refused("device cuda:1 does not exist: torch sees 0 CUDA devices", workers="cpu,cuda:1")
-    assert two._link._pool.processes is processes
+    assert three._link._pool.processes is processes
     assert all(process.is_alive() for process in processes)
 
 
-@pytest.mark.sample(1)
-def test_a_wrong_sum_is_seen(monkeypatch):
+def test_a_wrong_sum_is_seen(monkeypatch, three):
     """The comparison with this process catches it."""
     monkeypatch.setattr("hessian.operators.data_parallel.shares_of", lambda sizes, workers: [range(1, 2), range(1, 2)])
-    with pytest.raises(CurvatureError, match="the loss in the workers differs"), Workers(2) as team:
-        Curvature(NETWORK, LOSS, parts(4), workers=team)
+    with pytest.raises(CurvatureError, match="the loss in the workers differs"):
+        Curvature(NETWORK, LOSS, parts(4), workers=three)
 
 
-def test_matrices_in_turns_share_workers_and_are_forgotten(two):
+def test_matrices_in_turns_share_workers_and_are_forgotten(three):
     here = {scale: Curvature(NETWORK, LOSS, (scale * X, Y)) for scale in (1.0, 2.0)}
-    there = {scale: Curvature(NETWORK, LOSS, (scale * X, Y), workers=two) for scale in (1.0, 2.0)}
+    there = {scale: Curvature(NETWORK, LOSS, (scale * X, Y), workers=three) for scale in (1.0, 2.0)}
     for scale in (1.0, 2.0, 1.0):
         same(there[scale], here[scale], vectors(here[1.0].P))
     number = there[1.0]._shards._number
     del there[1.0]
     gc.collect()
-    assert number in two.forgotten
+    assert number in three.forgotten
     same(there[2.0], here[2.0], vectors(here[1.0].P))
 
 
-def test_more_vectors_need_more_shared_memory_and_less_do_not(two):
-    here, there = (Curvature(NETWORK, LOSS, (X, Y), workers=w) for w in (None, two))
+def test_more_vectors_need_more_shared_memory_and_less_do_not(three):
+    here, there = (Curvature(NETWORK, LOSS, (X, Y), workers=w) for w in (None, three))
     for count in (1, 40, 3, 200, 1):
         same(there, here, vectors(here.P, count))
     answer = there.products(vectors(here.P, 2))
@@ -261,40 +252,40 @@ def test_more_vectors_need_more_shared_memory_and_less_do_not(two):
     assert torch.equal(answer, before)  # what is returned is nobody else's
 
 
-def test_ways_to_multiply_are_tried(two):
-    there = Curvature(NETWORK, LOSS, (X, Y), vectorize="trial", workers=two)
+def test_ways_to_multiply_are_tried(three):
+    there = Curvature(NETWORK, LOSS, (X, Y), vectorize="trial", workers=three)
     assert there.together in (1, TOGETHER)
     same(there, Curvature(NETWORK, LOSS, (X, Y)), vectors(there.P))
 
 
-def test_workers_say_that_several_vectors_at_once_go_wrong(two):
+def test_workers_say_that_several_vectors_at_once_go_wrong(three):
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model = nn.Sequential(nn.Conv2d(1, 4, 1), nn.GroupNorm(1, 4), nn.Tanh(), nn.Flatten(), nn.Linear(16, 2))
         given = torch.randn(3, 1, 2, 2).double(), torch.randint(2, (3,))
     model.double()
     here = Curvature(model, LOSS, given)
-    there = Curvature(model, LOSS, given, vectorize=4, workers=two)
+    there = Curvature(model, LOSS, given, vectorize=4, workers=three)
     with pytest.warns(RouteWarning, match="one at a time"):
         same(there, here, vectors(here.P))
     assert there.cost().fault
     same(there.block("1.*"), here.block("1.*"), vectors(8))
 
 
-def test_what_workers_hold_is_part_of_the_budget(two):
-    here, there = (Curvature(NETWORK, LOSS, (X, Y), memory="8 GiB", workers=w) for w in (None, two))
-    assert there.held["workers"] > 2 * here.held["program"]
+def test_what_workers_hold_is_part_of_the_budget(three):
+    here, there = (Curvature(NETWORK, LOSS, (X, Y), memory="8 GiB", workers=w) for w in (None, three))
+    assert there.held["workers"] > 3 * here.held["program"]
     assert here.peak_elsewhere(vectors(here.P)) == 0
     assert there.peak_elsewhere(vectors(here.P, 8)) > there.peak_elsewhere(vectors(here.P, 1)) > 0
-    found = stable_rank(NETWORK, LOSS, (X, Y), memory="8 GiB", workers=two)
+    found = stable_rank(NETWORK, LOSS, (X, Y), memory="8 GiB", workers=three)
     assert found.value == pytest.approx(stable_rank(NETWORK, LOSS, (X, Y)).value, rel=1e-8)
     assert stable_rank(NETWORK, LOSS, (X, Y), memory="1 GiB").value > 0.0
     with pytest.raises(CurvatureError, match=r"memory of 1.00 GiB is too small"):
-        stable_rank(NETWORK, LOSS, (X, Y), memory="1 GiB", workers=two)
+        stable_rank(NETWORK, LOSS, (X, Y), memory="1 GiB", workers=three)
 
 
-def test_no_room_for_vectors_is_one_error(monkeypatch, two):
-    there = Curvature(NETWORK, LOSS, (X, Y), workers=two)
+def test_no_room_for_vectors_is_one_error(monkeypatch, three):
+    there = Curvature(NETWORK, LOSS, (X, Y), workers=three)
     monkeypatch.setattr("shutil.disk_usage", lambda folder: types.SimpleNamespace(free=100))
     with pytest.raises(CurvatureError, match=r"has room for .* of vectors that workers share: free space there"):
         there.products(vectors(there.P, 4000))

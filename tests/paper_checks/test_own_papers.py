@@ -56,17 +56,25 @@ def _import_path(monkeypatch):
     monkeypatch.setattr(sys, "path", [*sys.path])
     before = set(sys.modules)
     yield
-    for name in set(sys.modules) - before:
+    _forget(before)
+
+
+def _forget(kept):
+    """Forget what was imported from papers here, but for the modules to keep."""
+    for name in set(sys.modules) - kept:
         if name.startswith("own_"):
             del sys.modules[name]
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    """Return the folder of a new paper, as the command writes it in a process of its own."""
-    place = tmp_path_factory.mktemp("written")
-    command = [sys.executable, "-m", "rankproof", "new-paper", "own-0"]
-    subprocess.run(command, check=True, capture_output=True, env=_env(), cwd=place)
+    """Return the folder of a new paper, as the command writes it."""
+    place, before = tmp_path_factory.mktemp("written"), set(sys.modules)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        patch.setattr(sys, "path", [*sys.path])
+        assert rankproof.main(["new-paper", "own-0"]) == 0
+    _forget(before)
     return place / "own-0"
 
 
@@ -350,11 +358,10 @@ def test_a_paper_has_only_ids_and_pages_that_begin_with_its_own_name(written, tm
         path = tmp_path / own / own.replace("-", "_") / file
         text = path.read_text()
         path.write_text(text.replace(before, after))
-        command = [sys.executable, "-m", "rankproof", "claims", *both]
-        done = subprocess.run(command, capture_output=True, text=True, env=_env(), check=False)
+        _forget(set())
+        refused = run(capsys, "claims", *both)
         path.write_text(text)
-        assert done.returncode == 2
-        assert f"which begins with the name of the paper {other}" in done.stderr
+        assert_refused(refused, f"which begins with the name of the paper {other}")
 
 
 THEOREM = """Definition lem_1_states {K : nat} : Prop := K = K.

@@ -1,6 +1,7 @@
 """The examples on the pages for authors run as they are printed."""
 
 import dataclasses
+import os
 import re
 import shlex
 import sys
@@ -110,6 +111,7 @@ In the plane of order 2, two points are on exactly one line.
 def test_the_page_for_authors_leads_from_a_source_to_a_report(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)  # a process for each statement takes longer than all statements
     (tmp_path / "paper.tex").write_text(PAPER)
     page = (DOCS / "your-own-paper.md").read_text()
     before, after = re.findall(r"^```bash\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)

@@ -15,15 +15,18 @@ import pytest
 
 from paper_checks.evaluation import Replay, Replayed, evaluate_replay
 from paper_checks.ledger import PAPERS, Ledger
-from paper_checks.replay import replays_of
+from paper_checks.replay import Stored, replays_of
 
+LEDGER = Ledger.of()
 PROOFS: dict[str, tuple[Replay, dict[str, Any]]] = {}
+FILES: dict[str, tuple[str, Stored]] = {}
+"""Package and stored file of each proof."""
 for paper in PAPERS:
     for (id, kind), found in replays_of(paper.package).items():
         if kind == "certificate" and not found.states:
             of_claim = paper.to_replay(id.partition("@")[0])
             (file,) = (one for one in of_claim if (one.id, one.kind) == (id, kind))
-            PROOFS[id] = found, dict(file.values)
+            PROOFS[id], FILES[id] = (found, dict(file.values)), (paper.package, file)
 
 OTHER_QUANTITIES = {
     ("rolora/eq-26", "c3"): "the proof's constant is rounded down",
@@ -132,23 +135,22 @@ def as_declared(id: str) -> Replayed:
     return evaluate_replay(*PROOFS[id])
 
 
-def test_a_proof_proves_its_statement(id):
-    replay, _ = PROOFS[id]
-    answer = as_declared(id)
+def test_a_proof_proves_its_statement(id, stored_answers):
+    replay, (package, file) = PROOFS[id][0], FILES[id]
+    (answer,) = stored_answers(package, [file])
     assert answer.confirmed, answer.detail
     assert answer.proves == replay.constants
 
 
 def test_no_change_of_its_file_is_taken_for_it(id):
     replay, values = PROOFS[id]
-    answer = as_declared(id)
     own = list(leaves(values))
     for path in own[:: 1 + len(own) * 5 // MOST_CHANGES]:
         leaf = values
         for key in path:
             leaf = leaf[key]
         answers = [evaluate_replay(replay, with_leaf(values, path, other)) for other in others(leaf)]
-        assert all(not one.confirmed or one == answer for one in answers), path
+        assert all(not one.confirmed or one == as_declared(id) for one in answers), path
         assert not all(one.confirmed for one in answers), f"{path} does not matter"
     for path in first_of_each(containers(values)):
         if len(path) < 4:
@@ -173,12 +175,11 @@ def test_the_mathematics_of_a_proof_needs_every_constant_of_its_statement(id):
 def standing(id: str) -> tuple[dict[str, Any], tuple[Any, ...]]:
     """Return constants and mutants of the form that is proved: a reading, or the correction."""
     of_claim, _, slug = id.partition("@")
-    ledger = Ledger.of()
-    claim = ledger.select([of_claim])[0]
+    claim = LEDGER.select([of_claim])[0]
     for reading in claim.readings[1:]:
         if reading.slug == slug:
             return {**claim.printed_constants(), **reading.constants}, reading.mutants or claim.mutants
-    fails = any(file.kind == "witness" and file.id == id for file in ledger.home[of_claim].to_replay(of_claim))
+    fails = any(file.kind == "witness" and file.id == id for file in LEDGER.home[of_claim].to_replay(of_claim))
     if not fails or claim.correction is None:
         return claim.printed_constants(), claim.mutants
     return {**claim.printed_constants(), **claim.correction.constants}, claim.correction.mutants

@@ -7,7 +7,6 @@ from torch.utils import _pytree as pytree
 
 from algorithms.adapter import Adapter
 from algorithms.descent import Descent
-from algorithms.executors.processes import Processes
 from algorithms.federation import Sequential
 from algorithms.fedlin import FedLin
 from algorithms.fedloru import FedLoRU
@@ -38,12 +37,11 @@ def problem():
 
 
 @pytest.fixture(scope="module")
-def pool():
+def pool(two_workers):
     """Two workers of one thread; this process also uses one thread, because the number of threads affects rounding."""
-    threads, made = torch.get_num_threads(), Processes(2)
+    threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    yield made
-    made.close()
+    yield two_workers
     torch.set_num_threads(threads)
 
 

@@ -36,10 +36,10 @@ def send_and_keep_much(client, memory):
     return Reply(torch.ones(20_000), personal={"w": torch.ones(20_000)})
 
 
-@pytest.fixture
-def given():
-    """Return a federation of two clients, and its two workers."""
-    pool = Processes(2)
+@pytest.fixture(params=[2])
+def given(request):
+    """Return a federation of two clients, and its workers."""
+    pool = Processes(request.param)
     yield Federation(quadratics(2).clients, executor=pool), pool
     pool.close()
 
@@ -54,6 +54,7 @@ def test_workers_that_are_at_work_end_by_themselves(given):
     assert processes[0].exitcode in (0, 1)
 
 
+@pytest.mark.parametrize("given", [1], indirect=True)
 def test_what_comes_back_leaves_shared_memory_and_errors_that_cannot_travel_are_words(given):
     fed, _ = given
     found = [fed.mean(send_and_keep_much, to=fed.everyone)]
@@ -71,7 +72,7 @@ sys.path[:0] = {paths!r}
 from algorithms.executors.processes import Processes
 from algorithms.federation import Federation
 from travelling import answer_number, quadratics
-Federation(quadratics(2).clients, executor=Processes(2)).gather(answer_number, to=(0, 1))
+Federation(quadratics(2).clients, executor=Processes(1)).gather(answer_number, to=(0, 1))
 """
 
 

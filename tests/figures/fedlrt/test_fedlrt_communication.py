@@ -23,7 +23,7 @@ def table():
 def test_the_ledger_of_a_run_has_what_is_counted(tmp_path, monkeypatch):
     if find("fashion-mnist", ROOT) is None:
         pytest.skip("Fashion-MNIST is not here")
-    quick = replace(VISION["fig-8"]["quick"], rows=tuple(VARIANTS), rank=3)
+    quick = replace(VISION["fig-8"]["quick"], rows=tuple(VARIANTS), rank=3, steps=1)
     monkeypatch.setitem(VISION["fig-8"], "quick", quick)
     saved = vision.savings(vision.vision_data("fig-8", Settings(data_root=ROOT, runs=tmp_path)))
     for row, trips in (("without correction", 2), ("full correction", 4), ("simplified correction", 4)):

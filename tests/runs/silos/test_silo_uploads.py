@@ -2,6 +2,7 @@
 
 import errno
 import json
+import shutil
 from dataclasses import dataclass, replace
 
 import pytest
@@ -424,12 +425,21 @@ class Wider(Squared):
     takes_values = True
 
 
-@pytest.mark.parametrize("now", ["as it was", "changed", "more", "another network", "broken", "away"])
-def test_a_run_goes_on_without_the_silo_that_it_left_out_whatever_that_has_become(now, tmp_path):
+@pytest.fixture(scope="module")
+def left(tmp_path_factory):
+    """Return the answer and the folder of a run that leaves a silo out, and of the same that is cut short."""
+    place = tmp_path_factory.mktemp("left")
     (whole, _), (first, _) = (
-        leaving(tmp_path / name, rounds, 1.2, later=changed_in_round_2) for name, rounds in (("whole", 5), ("cut", 3))
+        leaving(place / name, rounds, 1.2, later=changed_in_round_2) for name, rounds in (("whole", 5), ("cut", 3))
     )
     assert (whole["round"], first["round"]) == (5, 3)
+    return whole, place
+
+
+@pytest.mark.parametrize("now", ["as it was", "changed", "more", "another network", "broken", "away"])
+def test_a_run_goes_on_without_the_silo_that_it_left_out_whatever_that_has_become(now, left, tmp_path):
+    whole, place = left
+    shutil.copytree(place, tmp_path, dirs_exist_ok=True)
     content = json.loads((tmp_path / "cut" / "results" / "checkpoints" / "round-000003.json").read_text())["content"]
     assert list(content["left_out"]) == ["south"]
     own = Squared(torch.eye(5, 3, dtype=torch.float64) * 3.0)
