@@ -423,7 +423,7 @@ class Curvature:
         return {place: self.block(names) for place, names in owners.items()}
 
     def cost(self, gradient_seconds: float | None = None) -> Cost:
-        """Return the cost of this operator's products so far; takes three gradients the first time.
+        """Return the cost of this operator's products so far; takes three gradients the first time for a structure.
 
         Args:
             gradient_seconds: Time of one gradient, if it is known from a matrix of the same structure.
@@ -431,7 +431,7 @@ class Curvature:
         if gradient_seconds is not None:
             self._spent.gradient_seconds = gradient_seconds
         if math.isnan(self._spent.gradient_seconds):
-            self._spent.gradient_seconds = min(self._time_gradient() for _ in range(3))
+            self._spent.gradient_seconds = self._seconds_of_a_gradient()
         checks = self._objective.check_seconds + self._extra_seconds
         return Cost(
             self._spent.products,
@@ -473,6 +473,17 @@ class Curvature:
             return list(range(len(self._names)))
         chosen = set(match_names(self._names, parameters, self.aliases))
         return [place for place, name in enumerate(self._names) if name in chosen]
+
+    def _seconds_of_a_gradient(self) -> float:
+        """Return the time of a gradient, the best of three, or that of an earlier matrix of the same structure."""
+        whole = len(self._positions) == len(self._objective.parameters) and not self._shards.workers
+        passed = self._passed if whole else None
+        known = None if passed is None else passed.gradient_seconds(self._objective.fingerprint)
+        if known is None:
+            known = min(self._time_gradient() for _ in range(3))
+            if passed is not None:
+                passed.remember_gradient(self._objective.fingerprint, known)
+        return known
 
     def _time_gradient(self) -> float:
         started = time.perf_counter()

@@ -180,6 +180,7 @@ def measure_from(
     start: WarmStart | None,
     progress: Progress | None = None,
     finer: float = 1.0,
+    choices: int = 1,
 ) -> tuple[Measurement, WarmStart]:
     """Measure quantities, starting from what was found of a similar matrix, and return what the next may start from.
 
@@ -192,11 +193,13 @@ def measure_from(
             (those of `BY_RULES`, and the diagonal), or if a budget of memory stores the basis in lower precision.
         progress: Called with a description of the current step.
         finer: Share of the width asked for at which the probes of the trace aim.
+        choices: Intervals of the trace of which one is reported, so that this one has its share of the error
+            probability. Others have the confidence of the settings.
 
     Raises:
         CurvatureError: As in `measure`.
     """
-    measured, findings = _measure(operator, quantities, settings, streams, start, progress, keep=True, finer=finer)
+    measured, findings = _measure(operator, quantities, settings, streams, start, progress, True, finer, choices)
     assert findings is not None
     return measured, findings
 
@@ -210,6 +213,7 @@ def _measure(
     progress: Progress | None,
     keep: bool,
     finer: float = 1.0,
+    choices: int = 1,
 ) -> tuple[Measurement, WarmStart | None]:
     """Return the measurement, and its findings if they are to be kept."""
     names = frozenset(one.name for one in quantities)
@@ -239,6 +243,7 @@ def _measure(
         names,
         _rows_for_rules(operator.P, settings.steps) if by_rules else 0,
         finer=finer,
+        choices=choices,
     )
     searched: tuple[WarmSearch, Searched] | None = None
     usable = not by_rules and "diagonal" not in names and plan.store == Store()

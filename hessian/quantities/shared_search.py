@@ -10,7 +10,7 @@ import numpy as np
 from hessian.lanczos.bounds import probable_end
 from hessian.lanczos.krylov import Krylov
 from hessian.lanczos.probes import PILOT, Probes, predict_rest, predict_trace, quantile
-from hessian.lanczos.stable_rank import Searched, StableRankEstimator
+from hessian.lanczos.stable_rank import FIRST_STEPS, Searched, StableRankEstimator
 from hessian.numerics.intervals import Interval
 from hessian.quantities.estimates import Estimate
 from hessian.quantities.names import Quantity
@@ -21,6 +21,8 @@ SIGNS = {"sharpness": 1.0, "smallest": -1.0}
 SPREAD_MORE = "the probes spread more than the first ones showed"
 BY_PROBES = ("stable-rank", "frobenius-squared", "trace")
 """Quantities that need probes of the complement, with one product each."""
+FEWEST_STEPS = 4
+"""Steps before the bounds of extreme eigenvalues are computed, if nothing else is asked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,11 +33,28 @@ class SharedSearch(StableRankEstimator):
         wanted: Names of the quantities.
         rows: Least number of rows of the basis, if there is room: those from which converged pairs are taken.
         finer: Share of the width asked for at which the probes of the trace aim.
+        choices: Intervals of the trace of which one is reported, so each has its share of the error probability.
     """
 
     wanted: frozenset[str]
     rows: int
     finer: float = field(default=1.0, kw_only=True)
+    choices: int = field(default=1, kw_only=True)
+
+    def search(self) -> Searched:
+        """Choose a basis, of very few rows if they suffice for extreme eigenvalues alone, and draw probes.
+
+        Raises:
+            CurvatureError: A product is not finite.
+        """
+        if self.rows or not self.wanted.issubset(SIGNS):
+            return super().search()
+        krylov = Krylov(self.operator, self.rng, store=self.plan.store)
+        most = min(FIRST_STEPS, self.plan.rows)
+        self._grow(krylov, min(FEWEST_STEPS, most))
+        while krylov.size < most and self._expects_to_gain(krylov):
+            self._grow(krylov, 1)
+        return self.search_from(krylov)
 
     def search_from(self, krylov: Krylov) -> Searched:
         """Complete a basis, and draw probes if a quantity needs them.
@@ -113,7 +132,7 @@ class SharedSearch(StableRankEstimator):
             value = known + float(probes.forms.mean())
             square, degrees = self._trace_moments(krylov, probes)
             count = len(probes.forms)
-            half, size = half_width(square, left, count, degrees * count, self.confidence), probes.mean
+            half, size = half_width(square, left, count, degrees * count, self._confidence_of_trace), probes.mean
         slack = krylov.size * krylov.rounding + unit * sqrt(left * max(size, 0.0))
         return Interval(value, value - half - slack, value + half + slack), slack
 
@@ -156,7 +175,7 @@ class SharedSearch(StableRankEstimator):
             return 0.0
         half = 0.425 * self.finer * self.width * abs(float(krylov.compression.trace()) + rest)
         square = max(predict_rest(krylov).square - rest**2 / left, 0.0)
-        forms = 2.0 * square * (quantile(self.confidence) / half) ** 2 if half > 0.0 else inf
+        forms = 2.0 * square * (quantile(self._confidence_of_trace) / half) ** 2 if half > 0.0 else inf
         return max(squares, min(forms, float(left)))
 
     def _count_needed(self, krylov: Krylov, probes: Probes, mean: float | None = None) -> int:
@@ -167,8 +186,12 @@ class SharedSearch(StableRankEstimator):
         target = self.width * abs(interval.value)
         half = 0.5 * self.finer * max(0.85 * target - 2.0 * slack, target / 3.0)
         square, degrees = self._trace_moments(krylov, probes)
-        needed = probes_needed(square, krylov.P - krylov.size, degrees, self.confidence, half)
+        needed = probes_needed(square, krylov.P - krylov.size, degrees, self._confidence_of_trace, half)
         return max(squares, PILOT, needed)
+
+    @property
+    def _confidence_of_trace(self) -> float:
+        return 1.0 - (1.0 - self.confidence) / self.choices
 
     @property
     def _needs_squares(self) -> bool:
