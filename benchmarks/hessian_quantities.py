@@ -48,13 +48,12 @@ from hessian.quantities.names import read_quantities
 from workloads.files import write_whole
 
 QUANTITIES = ("trace", "sharpness")
-WIDTHS = {
-    "trace": (0.03, 0.036, 0.043, 0.052, 0.062, 0.075, 0.09, 0.11, 0.14),
-    "sharpness": (0.02, 0.05, 0.1, 0.2, 0.4),
-}
+WIDTHS = {"trace": (0.03, 0.036, 0.043, 0.052, 0.062, 0.075, 0.09, 0.11, 0.14), "sharpness": (0.02, 0.05, 0.1, 0.2)}
 SKETCHES = (12, 24, 48, 96, 192, 384, 768)
 SHARE = 0.9
 """Share of 1 % that a calibrated route has to reach, because few seeds choose it."""
+TOGETHER = (1, 16)
+"""Vectors that we multiply at once, of which the faster number is chosen, as curvlinops multiplies many."""
 ENOUGH = 3.0
 """CPU seconds of one run beyond which no tighter setting of a peer is tried."""
 LONG, PART = 0.3, 32
@@ -298,12 +297,16 @@ def compare(problem: Problem, case: Case, parts: list[Part], openers: dict[str, 
 
         def ours(seed: int, checks: PassedChecks | None, own: Any = own, quantity: str = quantity) -> float:
             def work() -> None:
-                operator = Curvature(network.model, network.loss, network.data, checks=checks)
+                together = own.get("vectors together", 1)
+                operator = Curvature(network.model, network.loss, network.data, checks=checks, vectorize=together)
                 values_of(operator, parts, quantity, own["relative_width"], seed, depth)
 
             return clock(work)[0]
 
-        ours(0, passed)
+        times = {
+            count: min(ours(0, passed, {**own, "vectors together": count}) for _ in range(3)) for count in TOGETHER
+        }
+        own["vectors together"] = min(times, key=lambda count: times[count])
         works: dict[str, Callable[[int], Any]] = {
             "ours, first": lambda seed, ours=ours: ours(seed, None),
             "ours, second": lambda seed, ours=ours, passed=passed: ours(seed, passed),

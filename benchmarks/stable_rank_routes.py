@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hessian import Curvature, Krylov, stable_rank
+from hessian import Curvature, Krylov, PassedChecks, stable_rank
 from hessian.lanczos.basis_rows import Store
 from hessian.lanczos.bounds import known_square
 from hessian.lanczos.probes import draw_probes
@@ -254,14 +254,17 @@ def ours(problem: Problem, width: float, seed: int) -> Any:
     return stable_rank(problem.model, problem.loss, problem.data, relative_width=width, seed=seed)
 
 
-def converged(krylov: Krylov, tolerance: float = 1e-3) -> None:
-    """Run Lanczos until the residual of the largest pair is relatively small."""
+def converged(krylov: Krylov, by_value: bool = False, tolerance: float = 1e-3) -> None:
+    """Run Lanczos until the residual of the largest pair is relatively small, or the change of its value, if asked."""
+    before = inf
     while True:
         krylov.extend(1)
         values, _, residuals = krylov.ritz()
         top = int(np.abs(values).argmax())
-        if krylov.invariant or residuals[top] <= tolerance * abs(values[top]):
+        miss = abs(abs(values[top]) - before) if by_value else residuals[top]
+        if krylov.invariant or miss <= tolerance * abs(values[top]):
             return
+        before = abs(values[top])
 
 
 def known(krylov: Krylov) -> tuple[float, float]:
@@ -269,12 +272,20 @@ def known(krylov: Krylov) -> tuple[float, float]:
     return known_square(krylov), krylov.largest**2
 
 
-def ours_by_budget(problem: Problem, probes: int, seed: int, steps: int | None = None) -> float:
+def ours_by_budget(
+    problem: Problem,
+    probes: int,
+    seed: int,
+    steps: int | None = None,
+    checks: PassedChecks | None = None,
+    by_value: bool = False,
+) -> float:
     """Run our public functions with a budget, not a width: Lanczos steps, default to 1e-3, and probes of the rest."""
-    operator, rng = Curvature(problem.model, problem.loss, problem.data), np.random.default_rng(seed)
+    operator = Curvature(problem.model, problem.loss, problem.data, checks=checks)
+    rng = np.random.default_rng(seed)
     krylov = Krylov(operator, rng, store=Store(reserve=min(RESERVED, operator.P)))
     if steps is None:
-        converged(krylov)
+        converged(krylov, by_value)
     else:
         krylov.extend(steps)
     part, top = known(krylov)
