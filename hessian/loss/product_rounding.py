@@ -16,12 +16,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from math import inf, sqrt
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
+from torch.nn import Parameter
 
 from hessian.loss.batches import Batch, as_dtype, iterate_tensors
 from hessian.loss.factories import USER_ERRORS
@@ -173,7 +175,9 @@ class LargestNumber(saved_tensors_hooks):
         if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
             self._unseen = True  # within a transform, where values cannot be read
         elif tensor.is_floating_point() and tensor.numel() > 1 and tensor.layout is torch.strided:
-            with torch.no_grad():
+            # A watch on the model's operations, such as a fingerprint, is not about these.
+            plain = type(tensor) in (Tensor, Parameter)
+            with torch.no_grad(), torch._C._DisableTorchDispatch() if plain else nullcontext():
                 given = tensor.detach()
                 size = _find_largest(given)
                 # All of it again only where that is needed; on an accelerator, asking would wait for it.
