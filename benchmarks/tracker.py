@@ -1,12 +1,12 @@
 """Cost and coverage of spectra followed through training, against a search from nothing at each state.
 
-``python benchmarks/tracker.py`` trains a narrow ResNet-10 on MNIST and measures its Hessian at 50 states soon after
-the start, and at 50 states after 1,000 steps, once by one `SpectrumTracker` and once by `Curvature` and `measure` at
-each state, all to a width of 5 %. Every fifth state is compared with the dense Hessian. It then measures paths of
-matrices with known eigenvalues, whose eigenvectors turn slowly, faster, or completely between two states, and the small
-network of docs/spectra.md, both from the state before and from nothing. It writes to ``tracker.json`` the products of
-both (of the ResNet also the CPU time in gradients) and the share of intervals that contain the exact value (nominal
-95 %).
+``python benchmarks/tracker.py`` trains a narrow ResNet-10 on MNIST and measures its Hessian at states one step apart,
+soon after the start and after 1,000 steps, once by one `SpectrumTracker` and once by `Curvature` and `measure` at each
+state, all to a width of 5 %. Every fifth state is compared with the dense Hessian. The part ``change`` gives the change
+of this Hessian in one step after 1,000 steps. The script then measures paths of matrices with known eigenvalues, whose
+eigenvectors turn slowly, faster, or completely between two states, and the small network of docs/spectra.md, both from
+the state before and from nothing. It writes to ``tracker.json`` the products of both (of the ResNet also the CPU time
+in gradients) and the share of intervals that contain the exact value (nominal 95 %).
 
 The part ``traces`` does the same for traces to a width of 2 % along paths of matrices of 300 rows that change slowly
 or fast, and ``training, trace`` for a perceptron on MNIST under gradient descent, to a width of 3 %.
@@ -75,29 +75,59 @@ TRUTHS: dict[str, Callable[[Array], float]] = {
 }
 
 
+class Training:
+    """A narrow ResNet-10 under SGD on MNIST, and the data of its Hessian."""
+
+    def __init__(self) -> None:
+        images, self.labels = mnist(7, 2000)
+        self.images = images[:, None]
+        self.x, self.y = self.images[:SAMPLES], self.labels[:SAMPLES]
+        self.model = resnet(10, 10, 0, channels=1, width=2)
+        self.optimiser = torch.optim.SGD(self.model.parameters(), lr=0.05)
+        self._generator = torch.Generator().manual_seed(0)
+
+    def step(self) -> None:
+        """Take one step, and leave the model in evaluation mode."""
+        chosen = torch.randint(0, len(self.images), (64,), generator=self._generator)
+        self.model.train()
+        self.optimiser.zero_grad()
+        CLASSES(self.model(self.images[chosen]), self.labels[chosen]).backward()
+        self.optimiser.step()
+        self.model.eval()
+
+
+def change() -> dict[str, Any]:
+    """Return the change of the dense Hessian in one step after 1,000, with its learning rate and with less."""
+    answer: dict[str, Any] = {}
+    for rate in (0.05, 0.0005):
+        training = Training()
+        for _ in range(PHASES["late"]):
+            training.step()
+        before = _dense(training.model, training.x, training.y)
+        training.optimiser.param_groups[0]["lr"] = rate
+        training.step()
+        after = _dense(training.model, training.x, training.y)
+        relative = float(np.linalg.norm(after - before) / np.linalg.norm(before))
+        answer[f"relative change in one step of learning rate {rate:g}"] = relative
+    print(answer, file=sys.stderr)
+    return answer
+
+
 def network(phase: str, states: int) -> dict[str, Any]:
     """Return cost and coverage at the states of a phase of a ResNet's training, one step apart."""
-    images, labels = mnist(7, 2000)
-    x, y = images[:SAMPLES, None], labels[:SAMPLES]
-    model = resnet(10, 10, 0, channels=1, width=2)
-    optimiser = torch.optim.SGD(model.parameters(), lr=0.05)
-    generator = torch.Generator().manual_seed(0)
+    training, begin = Training(), PHASES[phase]
+    model, x, y = training.model, training.x, training.y
     trackers = {
         asked: SpectrumTracker(model, CLASSES, (x, y), quantities=asked, relative_width=WIDTH) for asked in ASKED
     }
     rows: dict[tuple[str, ...], list[dict[str, float]]] = {asked: [] for asked in ASKED}
     hits: dict[tuple[str, ...], list[dict[str, bool]]] = {asked: [] for asked in ASKED}
-    for step in range(PHASES[phase] + states):
-        chosen = torch.randint(0, len(images), (64,), generator=generator)
-        model.train()
-        optimiser.zero_grad()
-        CLASSES(model(images[chosen, None]), labels[chosen]).backward()
-        optimiser.step()
-        if step < PHASES[phase]:
+    for step in range(begin + states):
+        training.step()
+        if step < begin:
             continue
-        model.eval()
         gradient = min(_gradient(model, x, y) for _ in range(3))
-        exact = _extremes(model, x, y) if (step - PHASES[phase]) % EXACT_EVERY == 0 else None
+        exact = _exact(model, x, y) if (step - begin) % EXACT_EVERY == 0 else None
         for asked, tracker in trackers.items():
             seconds, state = clock(lambda tracker=tracker, step=step: tracker.measure(step))
             checks, curvature = clock(lambda: Curvature(model, CLASSES, (x, y)))
@@ -121,7 +151,7 @@ def network(phase: str, states: int) -> dict[str, Any]:
         print(f"{phase}, step {step}: {say}", file=sys.stderr, flush=True)
     answer: dict[str, Any] = {
         "states": states,
-        "first step": PHASES[phase],
+        "first step": begin,
         "parameters": sum(p.numel() for p in model.parameters()),
         "samples": len(x),
         "width": WIDTH,
@@ -143,8 +173,8 @@ def _gradient(model: torch.nn.Module, x: torch.Tensor, y: torch.Tensor) -> float
     return clock(lambda: torch.autograd.grad(CLASSES(model(x), y), list(model.parameters())))[0]
 
 
-def _extremes(model: torch.nn.Module, x: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
-    """Return the exact quantities, from a dense Hessian by forward over reverse differentiation."""
+def _dense(model: torch.nn.Module, x: torch.Tensor, y: torch.Tensor) -> Array:
+    """Return the dense Hessian, by forward over reverse differentiation."""
     parameters = {name: p.detach() for name, p in model.named_parameters()}
 
     def loss(given: dict[str, torch.Tensor]) -> torch.Tensor:
@@ -158,8 +188,14 @@ def _extremes(model: torch.nn.Module, x: torch.Tensor, y: torch.Tensor) -> dict[
 
     size = sum(p.numel() for p in parameters.values())
     columns = [torch.func.vmap(product)(part) for part in torch.eye(size).split(TOGETHER_IN_TRUTH)]
-    dense = torch.cat(columns).double().numpy()
-    dense = (dense + dense.T) / 2.0
+    dense: Array = torch.cat(columns).double().numpy()
+    return (dense + dense.T) / 2.0
+
+
+def _exact(model: torch.nn.Module, x: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
+    """Return the exact quantities."""
+    dense = _dense(model, x, y)
+    size = len(dense)
     start = np.random.default_rng(0).standard_normal(size)
     top = float(eigsh(dense, 1, which="LA", v0=start, return_eigenvectors=False)[0])
     modulus = float(np.abs(eigsh(dense, 1, which="LM", v0=start, return_eigenvectors=False)[0]))
@@ -361,7 +397,7 @@ def main() -> None:
     """Run the parts, and write the JSON file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("tracker.json"))
-    parts_of_all = (*(f"ResNet, {name}" for name in PHASES), "paths", "example", "traces", "training, trace")
+    parts_of_all = (*(f"ResNet, {name}" for name in PHASES), "change", "paths", "example", "traces", "training, trace")
     parser.add_argument("--only", choices=parts_of_all)
     parser.add_argument("--states", type=int, default=STATES, help="states of the perceptron")
     parser.add_argument("--repetitions", type=int, default=REPETITIONS, help="repetitions of each path")
@@ -371,6 +407,7 @@ def main() -> None:
     parts: dict[str, tuple[Callable[..., dict[str, Any]], tuple[Any, ...]]] = {
         f"ResNet, {name}": (network, (name, PART_OF_STATES)) for name in PHASES
     }
+    parts["change"] = (change, ())
     parts["paths"] = (paths, (options.repetitions,))
     parts["example"] = (example, (EXAMPLE_RUNS,))
     parts["traces"] = (traces, (options.repetitions,))
