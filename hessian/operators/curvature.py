@@ -263,9 +263,16 @@ class Curvature:
             return on_few
         if block not in self._roundings:
             started = time.perf_counter()
-            self._roundings[block] = max(on_few, rounding_on_all(self._objective, self._matrix, *block))
+            once = not self._limited and self._shards.keeps_graph and len(self._objective.sizes) == 1
+            multiply = self._multiply_once if once and not self._shards.workers else None
+            found = rounding_on_all(self._objective, self._matrix, *block, multiply)
+            self._roundings[block] = max(on_few, found)
             self._extra_seconds += time.perf_counter() - started
         return self._roundings[block]
+
+    def _multiply_once(self, rows: Sequence[int], columns: Sequence[int], vector: Tensor) -> Tensor:
+        """Multiply a block by a vector, which does not count as a product."""
+        return self._shards.products(Block(tuple(rows), tuple(columns)), vector[None], 1)[0]
 
     def products(self, vectors: Tensor) -> Tensor:
         """Multiply the matrix by each row, (k, P) to (k, P).
