@@ -50,10 +50,10 @@ from workloads.image_networks.resnet import resnet
 from workloads.image_networks.small import perceptron
 
 Array = NDArray[np.float64]
-STATES, PART_OF_STATES, WIDTH, SAMPLES = 100, 50, 0.05, 32
+STATES, WIDTH, SAMPLES = 100, 0.05, 32
 ASKED = (("sharpness",), ("stable-rank", "frobenius-squared"), ("trace",))
-PHASES = {"early": 40, "late": 1000}
-"""Steps of SGD before the first state."""
+PHASES = {"early": (40, 20), "late": (1000, 50)}
+"""Steps of SGD before the first state, and states; early ones take more products."""
 EXACT_EVERY = 5
 """States of which one is compared with its dense Hessian."""
 TOGETHER_IN_TRUTH = 256
@@ -101,7 +101,7 @@ def change() -> dict[str, Any]:
     answer: dict[str, Any] = {}
     for rate in (0.05, 0.0005):
         training = Training()
-        for _ in range(PHASES["late"]):
+        for _ in range(PHASES["late"][0]):
             training.step()
         before = _dense(training.model, training.x, training.y)
         training.optimiser.param_groups[0]["lr"] = rate
@@ -113,9 +113,9 @@ def change() -> dict[str, Any]:
     return answer
 
 
-def network(phase: str, states: int) -> dict[str, Any]:
+def network(phase: str) -> dict[str, Any]:
     """Return cost and coverage at the states of a phase of a ResNet's training, one step apart."""
-    training, begin = Training(), PHASES[phase]
+    training, (begin, states) = Training(), PHASES[phase]
     model, x, y = training.model, training.x, training.y
     trackers = {
         asked: SpectrumTracker(model, CLASSES, (x, y), quantities=asked, relative_width=WIDTH) for asked in ASKED
@@ -405,7 +405,7 @@ def main() -> None:
     torch.set_num_threads(1)
     answer = json.loads(options.out.read_text()) if options.out.exists() else {}
     parts: dict[str, tuple[Callable[..., dict[str, Any]], tuple[Any, ...]]] = {
-        f"ResNet, {name}": (network, (name, PART_OF_STATES)) for name in PHASES
+        f"ResNet, {name}": (network, (name,)) for name in PHASES
     }
     parts["change"] = (change, ())
     parts["paths"] = (paths, (options.repetitions,))
