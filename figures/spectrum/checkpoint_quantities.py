@@ -6,15 +6,13 @@ Files, and the server of a run, are measured one after the other from the findin
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from figures.make import render
-from figures.spectrum.as_json import environment, plain, require_same_subject
-from figures.spectrum.checkpoints import left_out_lines
+from figures.spectrum.as_json import require_same_subject
+from figures.spectrum.checkpoints import left_out_lines, write_states
 from figures.spectrum.measured_network import SpectrumRequest
 from figures.spectrum.measured_spectrum import explain_memory_errors, settings_of
 from figures.spectrum.stored_states import Place, Progress, name_of, visit_files, visit_run
@@ -28,8 +26,7 @@ from hessian.quantities.measurement import measure_with, stream_of
 from hessian.quantities.names import CURVES, Quantity, read_quantities
 from hessian.quantities.sequence import MeasurementSequence
 from runs.networks.curvatures import SERVER
-from workloads.files import require_writable
-from workloads.written import require_own, write_own
+from workloads.written import require_own
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -123,7 +120,7 @@ class _Table:
                     "low": one.low,
                     "high": one.high,
                     "reached": one.reached,
-                    "limit": one.limit,
+                    "limit": one.limit or ("" if one.reached else "raise products"),
                     "products": cost.products,
                     "gradients": cost.gradients_with_checks,
                     "warm": found.warm,
@@ -172,15 +169,7 @@ def write_checkpoint_quantities(table: pd.DataFrame, request: SpectrumRequest, f
     Raises:
         OSError: The folder cannot be written to.
     """
-    require_writable(out)
-    rows = table.astype(object).where(table.notna(), None).to_dict("records")
-    fields = {"request": plain(request), "states": str(folder), "rows": rows, **environment()}
-    text = json.dumps(plain(fields), indent=1, ensure_ascii=False, allow_nan=False)
-    contents = {"csv": table.to_csv(index=False).encode(), "json": (text + "\n").encode()}
-    contents |= render(lambda: draw_checkpoint_quantities(table, request.settings.confidence), ("png", "pdf"))
-    files = {out / f"{NAME}.{kind}": contents[kind] for kind in KINDS}
-    write_own(files, out)
-    return list(files)
+    return write_states(NAME, table, request, folder, out, draw_checkpoint_quantities)
 
 
 def checkpoint_quantities_summary(table: pd.DataFrame, request: SpectrumRequest, folder: Path) -> str:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from figures.make import render
-from figures.provenance import machine, package_versions, sources_digest
-from figures.spectrum.as_json import PACKAGES, plain
+from figures.spectrum.as_json import environment, plain
 from figures.spectrum.measured_network import SpectrumRequest
 from figures.spectrum.measured_spectrum import (
     expected_pair_products,
@@ -178,19 +177,37 @@ def write_checkpoints(table: pd.DataFrame, request: SpectrumRequest, folder: Pat
     Raises:
         OSError: The folder cannot be written to.
     """
+    return write_states("checkpoints", table, request, folder, out, draw_checkpoints)
+
+
+def write_states(
+    name: str,
+    table: pd.DataFrame,
+    request: SpectrumRequest,
+    folder: Path,
+    out: Path,
+    draw: Callable[[pd.DataFrame, float], Picture],
+) -> list[Path]:
+    """Write a table of states as CSV and as JSON with its settings, and a picture as PNG and PDF, all or none.
+
+    Args:
+        name: Name of the files.
+        table: The measured table.
+        request: Request for the measurement.
+        folder: Folder of the states.
+        out: Where the files go.
+        draw: Draws the table, given the confidence.
+
+    Raises:
+        OSError: The folder cannot be written to.
+    """
     require_writable(out)
-    fields = {
-        "request": plain(request),
-        "states": str(folder),
-        "rows": table.astype(object).where(table.notna(), None).to_dict("records"),
-        **machine(),
-        "packages": package_versions(PACKAGES),
-        "sources_sha256": sources_digest(),
-    }
+    rows = table.astype(object).where(table.notna(), None).to_dict("records")
+    fields = {"request": plain(request), "states": str(folder), "rows": rows, **environment()}
     text = json.dumps(plain(fields), indent=1, ensure_ascii=False, allow_nan=False)
     contents = {"csv": table.to_csv(index=False).encode(), "json": (text + "\n").encode()}
-    contents |= render(lambda: draw_checkpoints(table, request.settings.confidence), ("png", "pdf"))
-    files = {out / f"checkpoints.{kind}": content for kind, content in contents.items()}
+    contents |= render(lambda: draw(table, request.settings.confidence), ("png", "pdf"))
+    files = {out / f"{name}.{kind}": content for kind, content in contents.items()}
     write_own(files, out)
     return list(files)
 
