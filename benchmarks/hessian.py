@@ -336,7 +336,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("hessian.json"))
     parser.add_argument("--only", default="", help="problems whose name contains this")
-    parser.add_argument("--budget", action="store_true", help="only at equal budget; the rest of each entry stays")
+    parser.add_argument("--budget", action="store_true", help="only at equal budget; other parts stay")
     parser.add_argument("--memory", help=argparse.SUPPRESS)
     parser.add_argument("--state", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -368,7 +368,7 @@ def main() -> None:
         say(case.name)
         if options.budget:
             found = equal_budget(problem, usable(problem, openers)[0], 2 * case.rounds)
-            answer.setdefault(case.name, {})["equal budget"] = {**found, "environment": environment}
+            answer.setdefault(case.name, {})["equal budget, second matrix"] = {**found, "environment": environment}
             say(str({name: one["ratio to the second"]["median"] for name, one in found.items()}))
             continue
         answer[case.name] = {**measure(problem, case, openers), "environment": environment}

@@ -289,4 +289,4 @@ def ours_by_budget(
     else:
         krylov.extend(steps)
     part, top = known(krylov)
-    return (part + draw_probes(operator, krylov.span, probes, rng).mean) / top
+    return (part + draw_probes(operator, krylov.span, probes, rng, operator.chunk).mean) / top

@@ -42,6 +42,8 @@ from rmt.results import Result
 
 TOGETHER = 8
 """Vectors that the trial multiplies together."""
+SHORT = 100_000
+"""Entries of a vector up to which calling an operation takes longer than its arithmetic."""
 
 
 @dataclass(frozen=True)
@@ -248,6 +250,15 @@ class Curvature:
     def together(self) -> int:
         """Vectors multiplied together, as given or as the trial found."""
         return self._vectorize
+
+    @property
+    def chunk(self) -> int:
+        """Probes to draw together: those multiplied together; at least 8 if data are streamed or vectors are short.
+
+        Under a budget of memory short vectors do not count.
+        """
+        few = self.keeps_graph and (self._limited or self.P > SHORT)
+        return self._vectorize if few else max(self._vectorize, TOGETHER)
 
     @property
     def rounding(self) -> float:

@@ -101,7 +101,7 @@ def measure(
         products: Largest number of products of all parts together.
         basis: Largest number of rows of the Krylov basis; memory is basis times P.
         steps: Largest number of Lanczos steps of a probe, for counts, effective dimension, log-det and density.
-        chunk: Probes multiplied together; default: `vectorize` for a resident batch, 8 where data are streamed.
+        chunk: Probes drawn together; default: `Curvature.chunk`, or 1 for other operators.
         memory: A budget, as in `stable_rank_of`.
         progress: Called with a description of the current step.
 
@@ -118,9 +118,7 @@ def measure(
     if not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0:
         raise CurvatureError(f"seed must be a whole number of at least 0, got {seed!r}", keywords=("seed",))
     if chunk is None:
-        chunk = 1
-        if isinstance(operator, Curvature):
-            chunk = operator.together if operator.keeps_graph else 8
+        chunk = operator.chunk if isinstance(operator, Curvature) else 1
     settings = MeasureSettings(
         relative_width, confidence, products, basis, steps, chunk, None if memory is None else Budget.of(memory)
     )
