@@ -253,12 +253,8 @@ class Curvature:
 
     @property
     def chunk(self) -> int:
-        """Probes to draw together: those multiplied together; at least 8 if data are streamed or vectors are short.
-
-        Under a budget of memory short vectors do not count.
-        """
-        few = self.keeps_graph and (self._limited or self.P > SHORT)
-        return self._vectorize if few else max(self._vectorize, TOGETHER)
+        """Probes to draw together: those multiplied together; at least 8 if data are streamed or vectors are short."""
+        return self._vectorize if self.keeps_graph and self.P > SHORT else max(self._vectorize, TOGETHER)
 
     @property
     def rounding(self) -> float:
