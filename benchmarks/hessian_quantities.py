@@ -3,7 +3,7 @@
 We compare at equal accuracy, 1 % RMS error, on the networks of `hessian.py`: for the whole matrix, and for the blocks
 of all layers (on the deeper networks, of the modules at depth 1). ``python benchmarks/hessian_quantities.py [--out
 FILE] [--only NAME] [--whole]``; ``--only`` keeps the other entries of the file. Each contender has the cheapest of its
-routes and settings that reach 1 %, chosen with the truth at hand; a peer without blocks gets a network whose other
+routes and settings that reach 1 %, chosen given the truth; a peer without blocks gets a network whose other
 parameters are frozen. The number of a peer's plain probes follows from their variance, and if they take long, only 32
 are run and their time is scaled up. One thread, CPU seconds that include building the operator, contenders in turn,
 ratios within a round.
