@@ -1,10 +1,10 @@
 """The stable rank of a Hessian, compared with PyHessian, curvlinops and hessian-eigenthings.
 
 At equal accuracy (1 % RMS error), at equal budget (32 Frobenius probes), time of a product, share of the time inside
-products, and memory: ``python benchmarks/hessian.py [--out FILE] [--only NAME]``, 10 to 20 minutes; with ``--only`` the
-other entries of the file stay. We use one process with one thread and its CPU seconds, so that other work on the
-machine matters little. Contenders take turns, and ratios are within a round. MNIST must be present; missing libraries
-are reported and skipped.
+products, and memory: ``python benchmarks/hessian.py [--out FILE] [--only NAME] [--budget]``, 10 to 20 minutes; with
+``--only`` the other entries of the file stay, with ``--budget`` the other parts of each. We use one process with one
+thread and its CPU seconds, so that other work on the machine matters little. Contenders take turns, and ratios are
+within a round. MNIST must be present; missing libraries are reported and skipped.
 """
 
 from __future__ import annotations
@@ -37,11 +37,13 @@ from torch import nn
 from benchmarks.stable_rank_calibration import calibrated_budget, calibrated_peer, calibrated_width, clock, rms
 from benchmarks.stable_rank_problems import CASES, Case
 from benchmarks.stable_rank_routes import PEERS, Problem, ours, ours_by_budget, version_of
-from hessian import Curvature, stable_rank_of
+from hessian import Curvature, PassedChecks, stable_rank_of
 from workloads.image_networks.resnet import resnet
 
 KINDS = ("plain probes", "sketch")
 MOMENT = "second moment of its density"
+SECOND = "ours, second matrix"
+BY_VALUE = "ours, second matrix, stopped as PyHessian's iteration"
 MANY = 50_000_000
 """Parameters beyond which 16 vectors at once are not tried."""
 LONG = 1.0
@@ -154,10 +156,10 @@ def whole_run(
 # Equal budget, products, memory
 
 
-def by_budget(problem: Problem, name: str, seed: int) -> float:
+def by_budget(problem: Problem, name: str, seed: int, checks: PassedChecks | None = None) -> float:
     """Estimate with 32 probes and the library's first route to the norm: tolerance 1e-3, or 20 Lanczos steps."""
-    if name == "ours":
-        return ours_by_budget(problem, 32, seed)
+    if name.startswith("ours"):
+        return ours_by_budget(problem, 32, seed, checks=checks, by_value=name == BY_VALUE)
     library, _, kind = name.partition(", ")
     session = PEERS[library][2](problem)
     route, parameters = next(iter(session.norms.values()))
@@ -169,11 +171,27 @@ def by_budget(problem: Problem, name: str, seed: int) -> float:
 
 
 def equal_budget(problem: Problem, openers: dict[str, Any], rounds: int) -> dict[str, Any]:
-    """Time every contender with 32 probes and the largest eigenvalue by its own route at tolerance 1e-3."""
-    names = ["ours", *openers, *(f"{name}, {MOMENT}" for name in openers if name == "PyHessian")]
-    timed = in_turn({name: lambda seed, name=name: by_budget(problem, name, seed) for name in names}, rounds)
+    """Time every contender with 32 probes and the largest eigenvalue by its own route at tolerance 1e-3.
+
+    Ours is timed for the first matrix of a structure, for a later one, and with the stopping rule of the power
+    iteration, on the change of the eigenvalue instead of the residual.
+    """
+    names = ["ours", SECOND, BY_VALUE, *openers]
+    names += [f"{name}, {MOMENT}" for name in openers if name == "PyHessian"]
+    passed = PassedChecks()
+    checks = {SECOND: passed, BY_VALUE: passed}
+    by_budget(problem, SECOND, 0, passed)
+    timed = in_turn(
+        {name: lambda seed, name=name: by_budget(problem, name, seed, checks.get(name)) for name in names}, rounds
+    )
     return {
-        name: {"seconds": spread(seconds), "ratio": paired(seconds, timed["ours"][0]), "rms": rms(found, problem.truth)}
+        name: {
+            "seconds": spread(seconds),
+            "ratio": paired(seconds, timed["ours"][0]),
+            "ratio to the second": paired(seconds, timed[SECOND][0]),
+            "ratio to the second, stopped alike": paired(seconds, timed[BY_VALUE][0]),
+            "rms": rms(found, problem.truth),
+        }
         for name, (seconds, found) in timed.items()
     }
 
@@ -318,6 +336,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("hessian.json"))
     parser.add_argument("--only", default="", help="problems whose name contains this")
+    parser.add_argument("--budget", action="store_true", help="only at equal budget; other parts stay")
     parser.add_argument("--memory", help=argparse.SUPPRESS)
     parser.add_argument("--state", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -339,13 +358,19 @@ def main() -> None:
         "threads": 1,
         "peers": {name: found or "absent: left out" for name, found in versions.items()},
     }
-    answer = json.loads(options.out.read_text()) if options.only and options.out.exists() else {}
+    stays = options.only or options.budget
+    answer = json.loads(options.out.read_text()) if stays and options.out.exists() else {}
     kept = None
     for case in CASES:
         if options.only not in case.name:
             continue
         problem = case.make()
         say(case.name)
+        if options.budget:
+            found = equal_budget(problem, usable(problem, openers)[0], 2 * case.rounds)
+            answer.setdefault(case.name, {})["equal budget, second matrix"] = {**found, "environment": environment}
+            say(str({name: one["ratio to the second"]["median"] for name, one in found.items()}))
+            continue
         answer[case.name] = {**measure(problem, case, openers), "environment": environment}
         kept = (case.name, problem) if case.wide is not None else kept
     if kept is not None:
@@ -358,7 +383,7 @@ def main() -> None:
         finally:
             state.unlink()
     environment["cpu_seconds"] = time.process_time() - began
-    if not options.only:
+    if not stays:
         answer["environment"] = environment
     options.out.write_text(json.dumps(plain(answer), indent=1) + "\n")
     print(json.dumps(plain(answer), indent=1))

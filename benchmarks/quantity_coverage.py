@@ -10,6 +10,9 @@ estimators have changed since.
 ``--headline`` measures only trace, sharpness and stable rank, asked together, 2,000 times on each of these matrices and
 on the networks of `interval_coverage.py`, and writes to ``headline_coverage.json``.
 
+``--alone`` measures the sharpness by itself on the same matrices as often, where fewer steps suffice, and adds it to
+the same file as ``sharpness alone``.
+
 ``--traces N`` compares estimators of the trace instead, at the same number of products, and writes to
 ``trace_estimators.json`` their root mean square errors: vectors of signs (Hutchinson), Hutch++ (Meyer, Musco, Musco and
 Woodruff, 2021), XTrace (Epperly, Tropp and Webber, 2024), and a Krylov basis with probes of its complement.
@@ -53,6 +56,7 @@ FEW_ROWS = 8
 REPETITIONS = 200
 HEADLINE = ("trace", "sharpness", "stable-rank")
 HEADLINE_REPETITIONS = 2000
+ALONE = ("sharpness",)
 
 
 def matrices() -> dict[str, Tensor]:
@@ -127,11 +131,12 @@ def covered(found: Any, exact: Any) -> float:
     return float((inside[0] <= below + 1e-12).all() and (outside[1] >= upto - 1e-12).all())
 
 
-def case(name: str, matrix: Tensor, repetitions: int, headline: bool) -> list[dict[str, Any]]:
-    """Measure all quantities of one matrix so many times, or only those of the headline."""
+def case(name: str, matrix: Tensor, repetitions: int, only: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Measure all quantities of one matrix so many times, or only some."""
     operator, values = DenseOperator(matrix), torch.linalg.eigvalsh(matrix).numpy()
-    names = [Quantity.of(one) for one in (HEADLINE if headline else quantities_of(name, values))]
-    extremes = [] if headline else [Quantity("sharpness"), Quantity("smallest")]
+    names = [Quantity.of(one) for one in (only or quantities_of(name, values))]
+    suffix = " alone" if only == ALONE else ""
+    extremes = [] if only else [Quantity("sharpness"), Quantity("smallest")]
     held: dict[str, list[tuple[float, float, float, bool]]] = {}
     started, products = time.perf_counter(), []
     for seed in follow(range(repetitions), name, "seed"):
@@ -146,7 +151,7 @@ def case(name: str, matrix: Tensor, repetitions: int, headline: bool) -> list[di
         few = measure(operator, extremes, products=PRODUCTS, basis=FEW_ROWS, **common) if extremes else None
         products.append(sum(found.products.values()))
         for label, one, result in [
-            *((str(one), one, found[one]) for one in names),
+            *((f"{one}{suffix}", one, found[one]) for one in names),
             *((f"{one} from {FEW_ROWS} rows", one, few[one]) for one in extremes if few is not None),
         ]:
             exact = truth(one, matrix, values)
@@ -266,24 +271,33 @@ def main() -> int:
     help_of_repetitions = f"default: {REPETITIONS}, or {HEADLINE_REPETITIONS} with --headline"
     parser.add_argument("--repetitions", type=int, help=help_of_repetitions)
     parser.add_argument("--headline", action="store_true", help="only trace, sharpness and stable rank, more often")
+    parser.add_argument("--alone", action="store_true", help="only the sharpness, by itself, more often")
     parser.add_argument("--only", default="", help="matrices whose name contains this")
     parser.add_argument("--traces", type=int, default=0, metavar="N", help="compare estimators of the trace instead")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
-    name_of_file = "headline_coverage.json" if options.headline else "quantity_coverage.json"
+    only = ALONE if options.alone else HEADLINE if options.headline else ()
+    name_of_file = "headline_coverage.json" if only else "quantity_coverage.json"
     out = options.out or Path(__file__).with_name(name_of_file)
-    repetitions = options.repetitions or (HEADLINE_REPETITIONS if options.headline else REPETITIONS)
+    repetitions = options.repetitions or (HEADLINE_REPETITIONS if only else REPETITIONS)
     torch.set_num_threads(1)
     digest()  # of what was imported
     if options.traces:
         return compare_traces(options.traces, Path(__file__).with_name("trace_estimators.json"))
     rows: list[dict[str, Any]] = json.loads(out.read_text())["cases"] if out.exists() else []
-    done = {row["matrix"] for row in rows if row["estimator"] == digest() and row["repetitions"] == repetitions}
-    for name, matrix in ({**matrices(), **hessians()} if options.headline else matrices()).items():
+    done = {
+        row["matrix"]
+        for row in rows
+        if row["estimator"] == digest()
+        and row["repetitions"] == repetitions
+        and row["quantity"].endswith(" alone") == options.alone
+    }
+    for name, matrix in ({**matrices(), **hessians()} if only else matrices()).items():
         if options.only not in name or name in done:
             continue
-        fresh = case(name, matrix, repetitions, options.headline)
-        rows = [*(row for row in rows if row["matrix"] != name), *fresh]
+        fresh = case(name, matrix, repetitions, only)
+        again = {row["quantity"] for row in fresh}
+        rows = [*(row for row in rows if row["matrix"] != name or row["quantity"] not in again), *fresh]
         answer = {
             "confidence": CONFIDENCE,
             "settings": {

@@ -36,6 +36,7 @@ class Case:
         confirmations: Further seeds on which ours are confirmed.
         rounds: Rounds of timing.
         wide: The same network on a batch of the usual size, for the share of time inside products.
+        deep: The network has many layers, so blocks are those of modules at depth 1.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Case:
     confirmations: int
     rounds: int
     wide: Callable[[Problem], Problem] | None = None
+    deep: bool = False
 
 
 def exact_problem(model: nn.Module, loss: nn.Module, inputs: torch.Tensor, targets: torch.Tensor) -> Problem:
@@ -198,10 +200,10 @@ def flat_cnn() -> Problem:
 CASES = (
     Case("MLP 196-20-10, MNIST, 60 epochs", long_mlp, 10, 30, 9),
     Case("MLP 196-20-10, MNIST, 10 epochs", short_mlp, 10, 30, 9),
-    Case("ResNet-10 of width 8, MNIST 7x7, 6 epochs", long_resnet, 4, 20, 5, on_more_images),
-    Case("ResNet-10 of width 8, MNIST 14x14, 3 epochs", short_resnet, 4, 20, 5, on_more_images),
+    Case("ResNet-10 of width 8, MNIST 7x7, 6 epochs", long_resnet, 4, 20, 5, on_more_images, True),
+    Case("ResNet-10 of width 8, MNIST 14x14, 3 epochs", short_resnet, 4, 20, 5, on_more_images, True),
     Case("LSTM of width 16, rows of MNIST 14x14, 10 epochs", recurrent, 6, 20, 7),
-    Case("vision transformer of width 32, MNIST 14x14, 6 epochs", attending, 4, 20, 5),
+    Case("vision transformer of width 32, MNIST 14x14, 6 epochs", attending, 4, 20, 5, None, True),
     Case("MLP 40-40-60, white inputs, squared loss", flat_mlp, 30, 60, 15),
     Case("CNN 8x8, white inputs, squared loss", flat_cnn, 30, 60, 15),
 )

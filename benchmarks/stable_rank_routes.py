@@ -12,13 +12,14 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import metadata
+from math import inf
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hessian import Curvature, Krylov, stable_rank
+from hessian import Curvature, Krylov, PassedChecks, stable_rank
 from hessian.lanczos.basis_rows import Store
 from hessian.lanczos.bounds import known_square
 from hessian.lanczos.probes import draw_probes
@@ -42,8 +43,8 @@ class Network:
 
     @property
     def P(self) -> int:
-        """Number of parameters."""
-        return sum(p.numel() for p in self.model.parameters())
+        """Number of parameters that are not frozen."""
+        return sum(p.numel() for p in self.model.parameters() if p.requires_grad)
 
     @property
     def data(self) -> tuple[Tensor, Tensor]:
@@ -85,6 +86,7 @@ class Session:
         probes: (number, seed) to the mean of squared norms of products with Rademacher vectors.
         sketch: (products, seed) to the squared Frobenius norm by a sketch, if there is one.
         close: Undoes what the library left on the model.
+        traces: (products, seed) to the trace, by plain probes or a sketch.
         moment: The same as `probes` by its documented density, at two products a probe.
     """
 
@@ -92,6 +94,7 @@ class Session:
     norms: dict[str, tuple[Route, tuple[float, ...]]]
     probes: Route
     sketch: Route | None
+    traces: dict[str, Route]
     close: Callable[[], None]
     moment: Route | None = None
 
@@ -145,8 +148,13 @@ def open_pyhessian(problem: Network) -> Session:
             nodes, weights = own.density(iter=2, n_v=int(count))
         return problem.P * sum(float(np.dot(w, np.square(x))) for x, w in zip(nodes, weights, strict=True)) / count
 
+    def trace(count: float, seed: int) -> float:
+        torch.manual_seed(seed)
+        return float(np.mean(own.trace(maxIter=int(count), tol=-inf)))
+
     norms = {"eigenvalues": (power, (1e-2, 1e-3, 1e-4, 1e-5)), "density": (lanczos, (10, 20, 40, 80))}
-    return Session(product, norms, probes, None, lambda: problem.model.zero_grad(set_to_none=True), moment)
+    traces = {"plain": trace}
+    return Session(product, norms, probes, None, traces, lambda: problem.model.zero_grad(set_to_none=True), moment)
 
 
 def open_curvlinops(problem: Network) -> Session:
@@ -172,8 +180,21 @@ def open_curvlinops(problem: Network) -> Session:
         torch.manual_seed(seed)
         return curvlinops.xtrace(own @ own, 2 * (int(products) // 4)).item()  # two products each
 
+    def plain(count: float, seed: int) -> float:
+        torch.manual_seed(seed)
+        sizes = [min(16, int(count) - start) for start in range(0, int(count), 16)]
+        return sum(curvlinops.hutchinson_trace(own, size).item() * size for size in sizes) / count
+
+    def by_sketch(method: str, multiple: int) -> Route:
+        def trace(products: float, seed: int) -> float:
+            torch.manual_seed(seed)
+            return getattr(curvlinops, method)(own, multiple * (int(products) // multiple)).item()
+
+        return trace
+
     norms = {"eigsh": (norm, (1e-1, 1e-2, 1e-3, 1e-4))}
-    return Session(lambda vector: own @ vector, norms, probes, sketch, lambda: None)
+    traces = {"plain": plain, "XTrace": by_sketch("xtrace", 2), "Hutch++": by_sketch("hutchpp_trace", 3)}
+    return Session(lambda vector: own @ vector, norms, probes, sketch, traces, lambda: None)
 
 
 def open_eigenthings(problem: Network) -> Session:
@@ -210,8 +231,14 @@ def open_eigenthings(problem: Network) -> Session:
     def sketch(products: float, seed: int) -> float:
         return float(algorithms.hutch_plus_plus(squared, num_matvecs=3 * (int(products) // 6), seed=seed).estimate)
 
+    def plain(count: float, seed: int) -> float:
+        return float(algorithms.hutchinson(own, num_samples=int(count), seed=seed).estimate)
+
+    def by_sketch(products: float, seed: int) -> float:
+        return float(algorithms.hutch_plus_plus(own, num_matvecs=3 * (int(products) // 3), seed=seed).estimate)
+
     norms = {"lanczos": (lanczos, (10, 20, 40, 80)), "power": (power, (1e-2, 1e-3, 1e-4, 1e-5))}
-    return Session(own.matvec, norms, probes, sketch, lambda: None)
+    return Session(own.matvec, norms, probes, sketch, {"plain": plain, "Hutch++": by_sketch}, lambda: None)
 
 
 PEERS: dict[str, tuple[str, str, Opener]] = {
@@ -227,14 +254,17 @@ def ours(problem: Problem, width: float, seed: int) -> Any:
     return stable_rank(problem.model, problem.loss, problem.data, relative_width=width, seed=seed)
 
 
-def converged(krylov: Krylov, tolerance: float = 1e-3) -> None:
-    """Run Lanczos until the residual of the largest pair is relatively small."""
+def converged(krylov: Krylov, by_value: bool = False, tolerance: float = 1e-3) -> None:
+    """Run Lanczos until the residual of the largest pair is relatively small, or the change of its value, if asked."""
+    before = inf
     while True:
         krylov.extend(1)
         values, _, residuals = krylov.ritz()
         top = int(np.abs(values).argmax())
-        if krylov.invariant or residuals[top] <= tolerance * abs(values[top]):
+        miss = abs(abs(values[top]) - before) if by_value else residuals[top]
+        if krylov.invariant or miss <= tolerance * abs(values[top]):
             return
+        before = abs(values[top])
 
 
 def known(krylov: Krylov) -> tuple[float, float]:
@@ -242,13 +272,21 @@ def known(krylov: Krylov) -> tuple[float, float]:
     return known_square(krylov), krylov.largest**2
 
 
-def ours_by_budget(problem: Problem, probes: int, seed: int, steps: int | None = None) -> float:
+def ours_by_budget(
+    problem: Problem,
+    probes: int,
+    seed: int,
+    steps: int | None = None,
+    checks: PassedChecks | None = None,
+    by_value: bool = False,
+) -> float:
     """Run our public functions with a budget, not a width: Lanczos steps, default to 1e-3, and probes of the rest."""
-    operator, rng = Curvature(problem.model, problem.loss, problem.data), np.random.default_rng(seed)
+    operator = Curvature(problem.model, problem.loss, problem.data, checks=checks)
+    rng = np.random.default_rng(seed)
     krylov = Krylov(operator, rng, store=Store(reserve=min(RESERVED, operator.P)))
     if steps is None:
-        converged(krylov)
+        converged(krylov, by_value)
     else:
         krylov.extend(steps)
     part, top = known(krylov)
-    return (part + draw_probes(operator, krylov.span, probes, rng).mean) / top
+    return (part + draw_probes(operator, krylov.span, probes, rng, operator.chunk).mean) / top

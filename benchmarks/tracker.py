@@ -1,11 +1,12 @@
 """Cost and coverage of spectra followed through training, against a search from nothing at each state.
 
-``python benchmarks/tracker.py`` trains a narrow ResNet-10 on MNIST and measures the sharpness, alone and with the
-stable rank, at 100 states, once by one `SpectrumTracker` and once by `Curvature` and `measure` at each state, both to a
-width of 10 %. It then measures paths of matrices with known eigenvalues, whose eigenvectors turn slowly, faster, or
-completely between two states, and the small network of docs/spectra.md, both from the state before and from nothing. It
-writes to ``tracker.json`` the products of both (of the ResNet also the CPU time in gradients and the share of states at
-which the intervals overlap) and the share of intervals that contain the exact value (nominal 95 %).
+``python benchmarks/tracker.py`` trains a narrow ResNet-10 on MNIST and measures its Hessian at states one step apart,
+soon after the start and after 1,000 steps, once by one `SpectrumTracker` and once by `Curvature` and `measure` at each
+state, all to a width of 5 %. Every fifth state is compared with the dense Hessian. The part ``change`` gives the change
+of this Hessian in one step after 1,000 steps. The script then measures paths of matrices with known eigenvalues, whose
+eigenvectors turn slowly, faster, or completely between two states, and the small network of docs/spectra.md, both from
+the state before and from nothing. It writes to ``tracker.json`` the products of both (of the ResNet also the CPU time
+in gradients) and the share of intervals that contain the exact value (nominal 95 %).
 
 The part ``traces`` does the same for traces to a width of 2 % along paths of matrices of 300 rows that change slowly
 or fast, and ``training, trace`` for a perceptron on MNIST under gradient descent, to a width of 3 %.
@@ -35,7 +36,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.linalg import expm
+from scipy.sparse.linalg import eigsh
 
+from benchmarks.stable_rank_calibration import clock
 from benchmarks.stable_rank_problems import CLASSES, mnist
 from figures.provenance import machine, package_versions
 from hessian import Curvature, DenseOperator, SpectrumTracker, exact_hessian, measure
@@ -47,8 +50,15 @@ from workloads.image_networks.resnet import resnet
 from workloads.image_networks.small import perceptron
 
 Array = NDArray[np.float64]
-STATES, EVERY, BEFORE, WIDTH = 100, 1, 60, 0.1
-ASKED = {"sharpness": ("sharpness",), "both": ("sharpness", "stable-rank")}
+STATES, WIDTH, SAMPLES = 100, 0.05, 32
+ASKED = (("sharpness",), ("stable-rank", "frobenius-squared"), ("trace",))
+PHASES = {"early": (40, 20), "late": (1000, 50)}
+"""Steps of SGD before the first state, and states; early ones take more products."""
+EXACT_EVERY = 5
+"""States of which one is compared with its dense Hessian."""
+TOGETHER_IN_TRUTH = 256
+KINDS = ("tracked", "cold")
+EXAMPLE_ASKED = (("sharpness",), ("sharpness", "stable-rank"))
 P, LENGTH, REPETITIONS = 80, 5, 25
 EXAMPLE_RUNS, EXAMPLE_STATES, EXAMPLE_EVERY = 5, 20, 5
 TURNS = {"slow": 0.01, "fast": 0.1, "complete": 1.0}
@@ -65,68 +75,133 @@ TRUTHS: dict[str, Callable[[Array], float]] = {
 }
 
 
-def network(states: int, asked: tuple[str, ...]) -> dict[str, Any]:
-    """Return cost and agreement at the states of a training."""
-    images, labels = mnist(7, 2000)
-    x, y = images[:64, None], labels[:64]
-    model = resnet(10, 10, 0, channels=1, width=8)
-    optimiser = torch.optim.SGD(model.parameters(), lr=0.02)
-    generator = torch.Generator().manual_seed(0)
-    tracker = SpectrumTracker(model, CLASSES, (x, y), every=EVERY, quantities=asked, relative_width=WIDTH)
-    rows = []
-    for step in range(-BEFORE, states * EVERY):
-        chosen = torch.randint(0, len(images), (64,), generator=generator)
-        model.train()
-        optimiser.zero_grad()
-        CLASSES(model(images[chosen, None]), labels[chosen]).backward()
-        optimiser.step()
-        if step < 0:
+class Training:
+    """A narrow ResNet-10 under SGD on MNIST, and the data of its Hessian."""
+
+    def __init__(self) -> None:
+        images, self.labels = mnist(7, 2000)
+        self.images = images[:, None]
+        self.x, self.y = self.images[:SAMPLES], self.labels[:SAMPLES]
+        self.model = resnet(10, 10, 0, channels=1, width=2)
+        self.optimiser = torch.optim.SGD(self.model.parameters(), lr=0.05)
+        self._generator = torch.Generator().manual_seed(0)
+
+    def step(self) -> None:
+        """Take one step, and leave the model in evaluation mode."""
+        chosen = torch.randint(0, len(self.images), (64,), generator=self._generator)
+        self.model.train()
+        self.optimiser.zero_grad()
+        CLASSES(self.model(self.images[chosen]), self.labels[chosen]).backward()
+        self.optimiser.step()
+        self.model.eval()
+
+
+def change() -> dict[str, Any]:
+    """Return the change of the dense Hessian in one step after 1,000, with its learning rate and with less."""
+    answer: dict[str, Any] = {}
+    for rate in (0.05, 0.0005):
+        training = Training()
+        for _ in range(PHASES["late"][0]):
+            training.step()
+        before = _dense(training.model, training.x, training.y)
+        training.optimiser.param_groups[0]["lr"] = rate
+        training.step()
+        after = _dense(training.model, training.x, training.y)
+        relative = float(np.linalg.norm(after - before) / np.linalg.norm(before))
+        answer[f"relative change in one step of learning rate {rate:g}"] = relative
+    print(answer, file=sys.stderr)
+    return answer
+
+
+def network(phase: str) -> dict[str, Any]:
+    """Return cost and coverage at the states of a phase of a ResNet's training, one step apart."""
+    training, (begin, states) = Training(), PHASES[phase]
+    model, x, y = training.model, training.x, training.y
+    trackers = {
+        asked: SpectrumTracker(model, CLASSES, (x, y), quantities=asked, relative_width=WIDTH) for asked in ASKED
+    }
+    rows: dict[tuple[str, ...], list[dict[str, float]]] = {asked: [] for asked in ASKED}
+    hits: dict[tuple[str, ...], list[dict[str, bool]]] = {asked: [] for asked in ASKED}
+    for step in range(begin + states):
+        training.step()
+        if step < begin:
             continue
-        started = time.process_time()
-        state = tracker(step)
-        tracked = time.process_time() - started
-        if state is None:
-            continue
-        model.eval()
         gradient = min(_gradient(model, x, y) for _ in range(3))
-        started = time.process_time()
-        curvature = Curvature(model, CLASSES, (x, y))
-        checks = time.process_time() - started
-        found = measure(curvature, asked, relative_width=WIDTH, seed=step)
-        cold = time.process_time() - started
-        rows.append(
-            {
-                "warm": state.warm,
-                "tracked": tracked / gradient,
-                "cold": cold / gradient,
-                "cold checks and graph": checks / gradient,
-                "tracked products": sum(state.measurement.products.values()),
-                "cold products": sum(found.products.values()),
-                "overlap": all(
-                    state[name].low <= found[name].high and found[name].low <= state[name].high for name in asked
-                ),
-                "reached": all(state[name].reached for name in asked),
-            }
-        )
-        print(f"state {len(rows)}: {rows[-1]}", file=sys.stderr, flush=True)
-    later = [row for row in rows if row["warm"]]
-    totals = {key: float(np.mean([row[key] for row in rows])) for key in rows[0] if key not in ("warm",)}
-    return {
-        "states": len(rows),
-        "states from the one before": len(later),
+        exact = _exact(model, x, y) if (step - begin) % EXACT_EVERY == 0 else None
+        for asked, tracker in trackers.items():
+            seconds, state = clock(lambda tracker=tracker, step=step: tracker.measure(step))
+            checks, curvature = clock(lambda: Curvature(model, CLASSES, (x, y)))
+            alone, found = clock(lambda c=curvature, a=asked, s=step: measure(c, a, relative_width=WIDTH, seed=s))
+            rows[asked].append(
+                {
+                    "tracked": seconds / gradient,
+                    "cold": (checks + alone) / gradient,
+                    "cold checks and graph": checks / gradient,
+                    "tracked products": sum(state.measurement.products.values()),
+                    "cold products": sum(found.products.values()),
+                    "warm": state.warm,
+                    "reached": all(state[name].reached for name in asked),
+                    "cold reached": all(found[name].reached for name in asked),
+                }
+            )
+            if exact is not None:
+                hits[asked].append({f"{name}": exact[name] in state[name] for name in asked})
+                hits[asked][-1] |= {f"{name}, cold": exact[name] in found[name] for name in asked}
+        say = {", ".join(asked): [found[-1][f"{one} products"] for one in KINDS] for asked, found in rows.items()}
+        print(f"{phase}, step {step}: {say}", file=sys.stderr, flush=True)
+    answer: dict[str, Any] = {
+        "states": states,
+        "first step": begin,
         "parameters": sum(p.numel() for p in model.parameters()),
         "samples": len(x),
-        "steps before the first state, and between two": [BEFORE, EVERY],
-        "mean over all states": totals,
-        "tracked over cold, in time": totals["tracked"] / totals["cold"],
-        "tracked over cold, in products": totals["tracked products"] / totals["cold products"],
+        "width": WIDTH,
     }
+    for asked in ASKED:
+        means = {key: float(np.mean([row[key] for row in rows[asked]])) for key in rows[asked][0]}
+        totals = {key: float(np.sum([row[key] for row in rows[asked]])) for key in rows[asked][0]}
+        answer[", ".join(asked)] = {
+            "mean over all states": means,
+            "tracked over cold, in time": totals["tracked"] / totals["cold"],
+            "tracked over cold, in products": totals["tracked products"] / totals["cold products"],
+            "states with the exact value": len(hits[asked]),
+            "intervals that contain it": {key: sum(hit[key] for hit in hits[asked]) for key in hits[asked][0]},
+        }
+    return answer
 
 
 def _gradient(model: torch.nn.Module, x: torch.Tensor, y: torch.Tensor) -> float:
-    started = time.process_time()
-    torch.autograd.grad(CLASSES(model(x), y), list(model.parameters()))
-    return time.process_time() - started
+    return clock(lambda: torch.autograd.grad(CLASSES(model(x), y), list(model.parameters())))[0]
+
+
+def _dense(model: torch.nn.Module, x: torch.Tensor, y: torch.Tensor) -> Array:
+    """Return the dense Hessian, by forward over reverse differentiation."""
+    parameters = {name: p.detach() for name, p in model.named_parameters()}
+
+    def loss(given: dict[str, torch.Tensor]) -> torch.Tensor:
+        return CLASSES(torch.func.functional_call(model, given, (x,)), y)
+
+    def product(vector: torch.Tensor) -> torch.Tensor:
+        parts = vector.split([p.numel() for p in parameters.values()])
+        along = {name: part.view_as(p) for part, (name, p) in zip(parts, parameters.items(), strict=True)}
+        _, image = torch.func.jvp(torch.func.grad(loss), (parameters,), (along,))
+        return torch.cat([part.flatten() for part in image.values()])
+
+    size = sum(p.numel() for p in parameters.values())
+    columns = [torch.func.vmap(product)(part) for part in torch.eye(size).split(TOGETHER_IN_TRUTH)]
+    dense: Array = torch.cat(columns).double().numpy()
+    return (dense + dense.T) / 2.0
+
+
+def _exact(model: torch.nn.Module, x: torch.Tensor, y: torch.Tensor) -> dict[str, float]:
+    """Return the exact quantities."""
+    dense = _dense(model, x, y)
+    size = len(dense)
+    start = np.random.default_rng(0).standard_normal(size)
+    top = float(eigsh(dense, 1, which="LA", v0=start, return_eigenvectors=False)[0])
+    modulus = float(np.abs(eigsh(dense, 1, which="LM", v0=start, return_eigenvectors=False)[0]))
+    square = float((dense**2).sum())
+    trace = float(dense.trace())
+    return {"sharpness": top, "trace": trace, "frobenius-squared": square, "stable-rank": square / modulus**2}
 
 
 def path(rng: np.random.Generator, turn: float) -> Iterator[tuple[Array, torch.Tensor]]:
@@ -181,7 +256,7 @@ def paths(repetitions: int) -> dict[str, Any]:
 def example(repetitions: int) -> dict[str, Any]:
     """Return cost and coverage along the training of the small network of docs/spectra.md, at 20 states of each run."""
     answer: dict[str, Any] = {}
-    for asked in ASKED.values():
+    for asked in EXAMPLE_ASKED:
         rows: list[dict[str, Any]] = []
         for seed in range(repetitions):
             torch.manual_seed(seed)
@@ -322,16 +397,17 @@ def main() -> None:
     """Run the parts, and write the JSON file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("tracker.json"))
-    parts_of_all = (*(f"network, {name}" for name in ASKED), "paths", "example", "traces", "training, trace")
+    parts_of_all = (*(f"ResNet, {name}" for name in PHASES), "change", "paths", "example", "traces", "training, trace")
     parser.add_argument("--only", choices=parts_of_all)
-    parser.add_argument("--states", type=int, default=STATES, help="states of the network")
+    parser.add_argument("--states", type=int, default=STATES, help="states of the perceptron")
     parser.add_argument("--repetitions", type=int, default=REPETITIONS, help="repetitions of each path")
     options = parser.parse_args()
     torch.set_num_threads(1)
     answer = json.loads(options.out.read_text()) if options.out.exists() else {}
     parts: dict[str, tuple[Callable[..., dict[str, Any]], tuple[Any, ...]]] = {
-        f"network, {name}": (network, (options.states, asked)) for name, asked in ASKED.items()
+        f"ResNet, {name}": (network, (name,)) for name in PHASES
     }
+    parts["change"] = (change, ())
     parts["paths"] = (paths, (options.repetitions,))
     parts["example"] = (example, (EXAMPLE_RUNS,))
     parts["traces"] = (traces, (options.repetitions,))

@@ -219,15 +219,15 @@ def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
         metavar="LIST",
         help="measure these, each with an interval, instead of the whole spectrum: trace, sharpness (largest "
         "eigenvalue), smallest, frobenius-squared, stable-rank, count-above=T, count-below=T (below -T), "
-        "effective-dimension=T, log-det=T, diagonal, density; separated by commas",
+        "effective-dimension=T, log-det=T, diagonal, density; separated by commas; with --checkpoints, at every state",
     )
     add(
         "--checkpoints",
         type=read_name,
         metavar="DIR",
-        help="measure the stable rank, largest eigenvalues and overlaps for every numbered file of weights in "
-        "DIR, or for "
-        "every checkpoint if DIR is a run of rankproof train, which also supplies network, data and loss",
+        help="measure the stable rank, largest eigenvalues and overlaps, or --quantities, for every numbered file of "
+        "weights in DIR, or for every checkpoint if DIR is a run of rankproof train, which also supplies network, data "
+        "and loss",
     )
     add(
         "--clients",
@@ -302,6 +302,7 @@ def _budget(options: argparse.Namespace) -> Budget | None:
 
 
 def _spectrum(options: argparse.Namespace) -> int:
+    from figures.spectrum.checkpoint_quantities import require_states_room
     from figures.spectrum.measured_network import SpectrumRequest
     from figures.spectrum.measured_spectrum import (
         SPECTRUM_STEPS,
@@ -348,13 +349,17 @@ def _spectrum(options: argparse.Namespace) -> int:
     )
     out = Path(options.out)
     with writable(out):
-        if options.quantities is not None:
+        if options.quantities is not None and options.checkpoints is None:
             return _quantities(request, out)
-        require_room(request, out, None if options.checkpoints is None else Path(options.checkpoints))
+        if options.quantities is not None:
+            require_states_room(request, Path(options.checkpoints), out)
+        else:
+            require_room(request, out, None if options.checkpoints is None else Path(options.checkpoints))
         if not of_run or options.trust:  # the folder of a run may hold anything
             _import_from_here()
         if options.checkpoints is not None:
-            return _checkpoints(
+            measure = _checkpoints if options.quantities is None else _checkpoint_quantities
+            return measure(
                 request, Path(options.checkpoints), (options.clients or 0) if of_run else None, out, options.trust
             )
         steps = SPECTRUM_STEPS + (request.blocks is not None)
@@ -398,8 +403,6 @@ def _require_names(options: argparse.Namespace) -> bool:
 
     if options.blocks is not None and options.checkpoints is not None:
         raise CurvatureError("--blocks and --checkpoints are separate measurements: use one at a time")
-    if options.quantities is not None and options.checkpoints is not None:
-        raise CurvatureError("--quantities and --checkpoints are separate measurements: use one at a time")
     of_run = options.checkpoints is not None and (Path(options.checkpoints) / SETTINGS).is_file()
     given = [name for name in _OF_RUNS if getattr(options, name) is not None]
     lacking = [f"--{name}" for name in ("model", "data") if getattr(options, name) is None]
@@ -413,6 +416,21 @@ def _require_names(options: argparse.Namespace) -> bool:
     if not of_run and options.clients is not None:
         raise CurvatureError("--clients requires --checkpoints with the folder of a run of rankproof train")
     return of_run
+
+
+def _checkpoint_quantities(request: SpectrumRequest, folder: Path, clients: int | None, out: Path, trust: bool) -> int:
+    from figures.spectrum.checkpoint_quantities import (
+        checkpoint_quantities_summary,
+        measure_checkpoint_quantities,
+        write_checkpoint_quantities,
+    )
+
+    with report_progress("quantities") as bar:
+        table = measure_checkpoint_quantities(request, folder, clients, bar.step, trust)
+    paths = write_checkpoint_quantities(table, request, folder, out)
+    print("\n".join(map(printable, checkpoint_quantities_summary(table, request, folder).splitlines())))
+    print(printable(", ".join(str(path) for path in paths)))
+    return 0
 
 
 def _checkpoints(request: SpectrumRequest, folder: Path, clients: int | None, out: Path, trust: bool) -> int:

@@ -43,7 +43,7 @@ def stable_rank(
         seed: Seed of starting vectors and probes.
         products: Largest number of products with the matrix.
         basis: Largest number of rows of the Krylov basis; memory is basis times the number of parameters.
-        chunk: Probes multiplied together; default: `vectorize` for a resident batch, 8 where data are streamed.
+        chunk: Probes drawn together; default: `Curvature.chunk`.
         memory: A budget, as in `stable_rank_of`, which the checks also keep.
         progress: Called with a description of the current step.
         options: As for `Curvature`: matrix, parameters, batch_norm, reduction, count, keep_graph, vectorize, workers.
@@ -67,7 +67,7 @@ def stable_rank(
         confidence=confidence,
         products=products,
         basis=basis,
-        chunk=chunk or (operator.together if operator.keeps_graph else 8),
+        chunk=chunk or operator.chunk,
         memory=memory,
         progress=progress,
     )

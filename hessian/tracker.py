@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -166,7 +166,8 @@ class SpectrumTracker:
         try:
             with _evaluating(self._model):
                 operator = Curvature(self._model, self._loss, self._data, **self._options)
-                measured = self._sequence.measure(operator, self._settings, self._progress)
+                settings = replace(self._settings, chunk=operator.chunk)
+                measured = self._sequence.measure(operator, settings, self._progress)
                 cost = operator.cost(self._gradient_seconds)
         except CurvatureError as error:
             raise CurvatureError(f"step {step}: {error}", keywords=error.keywords) from error

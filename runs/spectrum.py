@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from hessian.quantities.names import Quantity
 
 COLUMNS = ("round", "quantity", "value", "low", "high", "reached", "products")
-CURVES = ("diagonal", "density")
-"""Quantities that are not single numbers."""
 DEFAULT = "sharpness"
 WIDTH, PRODUCTS = 0.1, 500
 """Relative width asked of each interval, and largest number of products at a round."""
@@ -83,7 +81,7 @@ class SpectrumTable:
                 raise RunError("--spectrum-quantities needs --spectrum N, the number of rounds between measurements")
             return None
         from hessian.loss.passed_checks import PassedChecks
-        from hessian.quantities.names import read_quantities
+        from hessian.quantities.names import CURVES, read_quantities
         from runs.networks.language_network import LanguageProblem
 
         if not isinstance(parts.problem, NetworkProblem) or isinstance(parts.problem, LanguageProblem):

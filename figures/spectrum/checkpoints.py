@@ -10,39 +10,31 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from figures.figure import Settings
 from figures.make import render
-from figures.provenance import machine, package_versions, sources_digest
-from figures.spectrum.as_json import PACKAGES, plain
-from figures.spectrum.federation import TrainedRun
+from figures.spectrum.as_json import environment, plain
 from figures.spectrum.measured_network import SpectrumRequest
 from figures.spectrum.measured_spectrum import (
     expected_pair_products,
     expected_seconds,
     explain_memory_errors,
-    operators_of,
     settings_of,
 )
+from figures.spectrum.stored_states import Place, Progress, name_of, visit_files, visit_run
 from figures.style import BLACK, MARKERS, SERIES, WIDTH
-from hessian.loss.passed_checks import PassedChecks
-from hessian.loss.state_files import ENDINGS, left_out_states, load_state, numbered_states, order_of_states
+from hessian.loss.state_files import ENDINGS, left_out_states
 from hessian.numerics.intervals import Interval
 from hessian.numerics.symmetric import CurvatureError
 from hessian.operators.curvature import Curvature
-from hessian.operators.data_parallel import Workers
 from hessian.quantities.sequence import MeasurementSequence
 from hessian.spectrum import SpectrumSettings, describe_missed
 from hessian.through_training import StateSpectrum, overlaps, rank_columns, sequence_of, state_spectrum
-from runs.folder import CHECKPOINTS
-from runs.index import NAME
-from runs.networks.curvatures import SERVER, curvatures
+from runs.networks.curvatures import SERVER
 from workloads.files import require_writable
 from workloads.written import write_own
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-Progress = Callable[[str], None]
 Expect = Callable[[float, str], None]
 SHOWN = 6
 """Eigenvalues in the picture."""
@@ -71,21 +63,9 @@ def measure_checkpoints(
     Raises:
         CurvatureError: Names, files, model, loss or data are not valid; the message names cause and remedy.
     """
-    files = numbered_states(folder)
-    if progress is not None:
-        progress(f"{len(files)} files in the order of {order_of_states(folder)}")
-    states = [lambda model, path=path: load_state(model, path) for path in files.values()]
-    rows: list[dict[str, Any]] = []
-    before, sequence, gradient = None, sequence_of(request.settings), None
-    for (number, path), operator in zip(files.items(), operators_of(request, states, progress), strict=True):
-        if not rows:
-            _expect(expect, request, operator, len(files))
-            gradient = operator.cost().gradient_seconds
-        found, now = _state(request, operator, path.name, progress, gradient, sequence)
-        del operator  # its graph, before the next one is built
-        rows += _rows({"number": number, "file": path.name, **found}, now, before)
-        before = now
-    return pd.DataFrame(rows)
+    table = _Table(request, progress, expect)
+    visit_files(request, folder, table.add, progress)
+    return pd.DataFrame(table.rows)
 
 
 def measure_run(
@@ -114,40 +94,31 @@ def measure_run(
     Raises:
         CurvatureError, RunError, FederationError, DataError: The run, its data or its numbers are not valid.
     """
-    say = progress or (lambda text: None)
-    Settings(device=request.device).check_device()
-    say("reading the run")
-    run = TrainedRun.of(folder, request.device, trust)
-    if clients > len(run.problem.clients):
-        raise CurvatureError(
-            f"--clients must be at most {len(run.problem.clients)}, the number of clients of the run, got {clients}"
-        )
-    options = {
-        "matrix": request.matrix,
-        "parameters": request.parameters or None,
-        "memory": request.settings.memory,
-        "vectorize": "trial" if request.trial else 1,
-        "workers": Workers.of(request.workers, request.ray),
-        "checks": PassedChecks(),
-    }
-    rows: list[dict[str, Any]] = []
-    before, sequence = None, sequence_of(request.settings)
-    gradients: dict[int, float] = {}
-    kept = sum(bool(NAME.fullmatch(path.name)) for path in (folder / CHECKPOINTS).glob("*"))
-    for number, weights in run.states():
-        measured = (SERVER, *range(clients))
-        for client, operator in curvatures(run.problem, weights, measured, request.double, **options):
-            if not rows:  # the clients' own samples are as many as the server's together
-                _expect(expect, request, operator, (kept + 1) * (1 + bool(clients)))
-            of_server = sequence if client == SERVER else None
-            if client not in gradients:
-                gradients[client] = operator.cost().gradient_seconds
-            name = f"round {number}, {_name(client)}"
-            found, now = _state(request, operator, name, progress, gradients[client], of_server)
-            del operator
-            rows += _rows({"number": number, "client": client, **found}, now, before)
-            before = now if client == SERVER else before
-    return pd.DataFrame(rows)
+    table = _Table(request, progress, expect)
+    visit_run(request, folder, clients, table.add, progress, trust)
+    return pd.DataFrame(table.rows)
+
+
+class _Table:
+    """Rows of states that are measured one after the other."""
+
+    def __init__(self, request: SpectrumRequest, progress: Progress | None, expect: Expect | None) -> None:
+        self.rows: list[dict[str, Any]] = []
+        self._request, self._progress, self._expect = request, progress, expect
+        self._before: StateSpectrum | None = None
+        self._sequence = sequence_of(request.settings)
+        self._gradients: dict[int, float] = {}
+
+    def add(self, place: Place, operator: Curvature) -> None:
+        """Measure a state."""
+        if not self.rows:
+            _expect(self._expect, self._request, operator, place.states)
+        if place.client not in self._gradients:
+            self._gradients[place.client] = operator.cost().gradient_seconds
+        gradient, sequence = self._gradients[place.client], self._sequence if place.client == SERVER else None
+        found, now = _state(self._request, operator, place.name, self._progress, gradient, sequence)
+        self.rows += _rows({**place.columns, **found}, now, self._before)
+        self._before = now if place.client == SERVER else self._before
 
 
 def _expect(expect: Expect | None, request: SpectrumRequest, operator: Curvature, states: int) -> None:
@@ -155,10 +126,6 @@ def _expect(expect: Expect | None, request: SpectrumRequest, operator: Curvature
         products = states * expected_pair_products(request.settings.outliers, operator.P)
         what = f"some {products:,} products at {states} states; fewer --outliers or files shorten it"
         expect(expected_seconds(products, operator), what)
-
-
-def _name(client: int) -> str:
-    return "server" if client == SERVER else f"client {client}"
 
 
 def _state(
@@ -210,19 +177,37 @@ def write_checkpoints(table: pd.DataFrame, request: SpectrumRequest, folder: Pat
     Raises:
         OSError: The folder cannot be written to.
     """
+    return write_states("checkpoints", table, request, folder, out, draw_checkpoints)
+
+
+def write_states(
+    name: str,
+    table: pd.DataFrame,
+    request: SpectrumRequest,
+    folder: Path,
+    out: Path,
+    draw: Callable[[pd.DataFrame, float], Picture],
+) -> list[Path]:
+    """Write a table of states as CSV and as JSON with its settings, and a picture as PNG and PDF, all or none.
+
+    Args:
+        name: Name of the files.
+        table: The measured table.
+        request: Request for the measurement.
+        folder: Folder of the states.
+        out: Where the files go.
+        draw: Draws the table, given the confidence.
+
+    Raises:
+        OSError: The folder cannot be written to.
+    """
     require_writable(out)
-    fields = {
-        "request": plain(request),
-        "states": str(folder),
-        "rows": table.astype(object).where(table.notna(), None).to_dict("records"),
-        **machine(),
-        "packages": package_versions(PACKAGES),
-        "sources_sha256": sources_digest(),
-    }
+    rows = table.astype(object).where(table.notna(), None).to_dict("records")
+    fields = {"request": plain(request), "states": str(folder), "rows": rows, **environment()}
     text = json.dumps(plain(fields), indent=1, ensure_ascii=False, allow_nan=False)
     contents = {"csv": table.to_csv(index=False).encode(), "json": (text + "\n").encode()}
-    contents |= render(lambda: draw_checkpoints(table, request.settings.confidence), ("png", "pdf"))
-    files = {out / f"checkpoints.{kind}": content for kind, content in contents.items()}
+    contents |= render(lambda: draw(table, request.settings.confidence), ("png", "pdf"))
+    files = {out / f"{name}.{kind}": content for kind, content in contents.items()}
     write_own(files, out)
     return list(files)
 
@@ -235,7 +220,7 @@ def checkpoints_summary(table: pd.DataFrame, confidence: float, folder: Path) ->
     for one in table[table.place == 0].to_dict("records"):
         ends = f"  {one['overlap']:.3f}, {one['overlap_low']:.3f} to {one['overlap_high']:.3f}"
         ends = "" if pd.isna(one["overlap"]) else ends
-        who = "  " + f"{_name(one['client']):<10}" if of_run else ""
+        who = "  " + f"{name_of(one['client']):<10}" if of_run else ""
         lines.append(
             f"{one['number']:>10}{who}  loss {one['loss']:<9.4g}  {one['value']:.4g}, {one['low']:.4g} to "
             f"{one['high']:.4g}  {one['eigenvalue']:<8.4g}{ends}  {one['products']} products, {one['gradients']:.0f} "
@@ -243,12 +228,16 @@ def checkpoints_summary(table: pd.DataFrame, confidence: float, folder: Path) ->
         )
         if lacking := describe_missed(one["missed"], 2.0 * SpectrumSettings.tolerance * one["largest"]):
             lines.append(f"{'':>10}  {lacking.replace('raise products', 'raise --products')}")
-    if not of_run and (left_out := left_out_states(folder)):
-        lines.append(
-            f"left out: {', '.join(left_out)}, because a name has no number, or the format is none of "
-            f"{', '.join(ENDINGS)}"
-        )
-    return "\n".join(lines)
+    return "\n".join([*lines, *([] if of_run else left_out_lines(folder))])
+
+
+def left_out_lines(folder: Path) -> list[str]:
+    """Return a line about files of weights in a folder that are left out, if there are any."""
+    left_out = left_out_states(folder)
+    if not left_out:
+        return []
+    why = f"because a name has no number, or the format is none of {', '.join(ENDINGS)}"
+    return [f"left out: {', '.join(left_out)}, {why}"]
 
 
 def draw_checkpoints(table: pd.DataFrame, confidence: float) -> Picture:

@@ -169,7 +169,7 @@ def _operator(
 
 def settings_of(request: SpectrumRequest, operator: Curvature) -> SpectrumSettings:
     """Return the requested settings, with as many simultaneous probes as suit the operator."""
-    return dataclasses.replace(request.settings, chunk=operator.together if operator.keeps_graph else 8)
+    return dataclasses.replace(request.settings, chunk=operator.chunk)
 
 
 @contextmanager

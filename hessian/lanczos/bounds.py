@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from math import inf, log, sqrt
 
 import numpy as np
@@ -163,7 +164,7 @@ def _probable_bound(seen: _Seen, chance: float, signs: tuple[float, ...]) -> flo
     scale = float(np.abs(theta).max()) + float(np.linalg.norm(C, 2)) if len(C) else 0.0
     if scale == 0.0:
         return low  # the basis is invariant, and a random vector has a part along every eigenvector
-    least = float(beta.ppf(chance, 0.5, (seen.P - 1) / 2.0))
+    least = _least_part(chance, seen.P)
 
     def excess(bound: float, sign: float) -> float:
         return _excess(theta, first, C, least, bound, sign)
@@ -197,6 +198,12 @@ def _probable_bound(seen: _Seen, chance: float, signs: tuple[float, ...]) -> flo
     return found
 
 
+@lru_cache
+def _least_part(chance: float, P: int) -> float:
+    """Return the square that a coordinate of a vector uniform on the sphere is below with this chance."""
+    return float(beta.ppf(chance, 0.5, (P - 1) / 2.0))
+
+
 def bound_hidden(krylov: Krylov, bound: float, sign: float, chance: float) -> float:
     """Return up to where the one start may hide an eigenvalue beyond a bound, with more than this chance.
 
@@ -208,7 +215,7 @@ def bound_hidden(krylov: Krylov, bound: float, sign: float, chance: float) -> fl
     """
     if krylov.restarted or krylov.starts != 1:
         return inf
-    least = float(beta.ppf(chance, 0.5, (krylov.P - 1) / 2.0))
+    least = _least_part(chance, krylov.P)
     theta, S, _ = krylov.ritz()
     first, C = S[0], krylov.coupling @ S
 
@@ -225,8 +232,12 @@ def bound_hidden(krylov: Krylov, bound: float, sign: float, chance: float) -> fl
 
 def _excess(theta: Array, first: Array, C: Array, least: float, bound: float, sign: float) -> float:
     """Return by how much, in logarithms, the least part of the first row is more than an eigenvector there can have."""
-    _, sizes, along = np.linalg.svd(C / (bound - sign * theta), full_matrices=False)
-    most = float(((along @ first) ** 2 * sizes**2 / (1.0 + sizes**2)).sum())
+    M = C / (bound - sign * theta)
+    if len(M) == 1:
+        most = float(M[0] @ first) ** 2 / (1.0 + float(M[0] @ M[0]))
+    else:
+        _, sizes, along = np.linalg.svd(M, full_matrices=False)
+        most = float(((along @ first) ** 2 * sizes**2 / (1.0 + sizes**2)).sum())
     return log(least) - log(most) if most > 0.0 else inf
 
 

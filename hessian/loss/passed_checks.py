@@ -74,13 +74,14 @@ class Reading:
 class PassedChecks:
     """Checks that have passed. Pass one object to every `Curvature` of a loop, as ``checks=``.
 
-    It remembers structure alone, neither models nor data, and belongs to one process.
+    It remembers structure and the time of a gradient, neither models nor data, and belongs to one process.
     """
 
     _subjects: set[Hashable] = field(default_factory=set)
     _reached: dict[Hashable, tuple[tuple[bool, ...], ...]] = field(default_factory=dict)
     _added_up: set[tuple[Hashable, str]] = field(default_factory=set)
     _blocks: set[tuple[Hashable, Block]] = field(default_factory=set)
+    _gradient_seconds: dict[Hashable, float] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Return the number of structures that are known."""
@@ -101,6 +102,15 @@ class PassedChecks:
     def knows_block(self, found: Fingerprint | None, block: Block) -> bool:
         """Return whether the derivatives of a block have passed."""
         return found is not None and (found.key, block) in self._blocks
+
+    def gradient_seconds(self, found: Fingerprint | None) -> float | None:
+        """Return the time of a gradient of this structure; None if it is not known."""
+        return None if found is None else self._gradient_seconds.get(found.key)
+
+    def remember_gradient(self, found: Fingerprint | None, seconds: float) -> None:
+        """Remember the time of a gradient."""
+        if found is not None:
+            self._gradient_seconds[found.key] = seconds
 
     def remember(self, found: Fingerprint | None, reached: tuple[tuple[bool, ...], ...]) -> None:
         """Remember that all checks have passed."""

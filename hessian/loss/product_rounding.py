@@ -15,17 +15,19 @@ products are rounded.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from math import inf, sqrt
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
+from torch.nn import Parameter
 
 from hessian.loss.batches import Batch, as_dtype, iterate_tensors
 from hessian.loss.factories import USER_ERRORS
-from hessian.loss.graphs import Layout
+from hessian.loss.graphs import Graph, Layout
 from hessian.loss.objective import Objective
 from hessian.loss.routes import RouteWarning
 from hessian.numerics.differentiation import UNREAL, changed_by_units, exact_algebra
@@ -33,6 +35,10 @@ from hessian.numerics.symmetric import CurvatureError
 from hessian.numerics.vector_parts import norm_of
 
 Positions = Sequence[int]
+Multiply = Callable[[Positions, Positions, Tensor], Tensor]
+"""Multiplies the block of some rows and columns, by their positions, by a vector."""
+Kept = dict[int, Graph]
+"""Graphs in double precision, by the number of the batch."""
 
 FLOOR = 10.0
 """Units of rounding of a type in which something is computed that products are never said to be better than."""
@@ -173,7 +179,9 @@ class LargestNumber(saved_tensors_hooks):
         if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
             self._unseen = True  # within a transform, where values cannot be read
         elif tensor.is_floating_point() and tensor.numel() > 1 and tensor.layout is torch.strided:
-            with torch.no_grad():
+            # A watch on the model's operations, such as a fingerprint, is not about these.
+            plain = type(tensor) in (Tensor, Parameter)
+            with torch.no_grad(), torch._C._DisableTorchDispatch() if plain else nullcontext():
                 given = tensor.detach()
                 size = _find_largest(given)
                 # All of it again only where that is needed; on an accelerator, asking would wait for it.
@@ -205,7 +213,9 @@ def few_suffice(rounding: float, own: torch.dtype, largest: float) -> bool:
     return own == torch.float64 or (rounding <= FLOOR * torch.finfo(own).eps and largest <= LARGE)
 
 
-def rounding_on_all(objective: Objective, matrix: str, rows: Positions, columns: Positions) -> float:
+def rounding_on_all(
+    objective: Objective, matrix: str, rows: Positions, columns: Positions, multiply: Multiply | None = None
+) -> float:
     """Return the largest relative difference of products on all of the data from those in double precision.
 
     Args:
@@ -213,6 +223,8 @@ def rounding_on_all(objective: Objective, matrix: str, rows: Positions, columns:
         matrix: One of `hessian.loss.output_curvature.MATRICES`.
         rows: Positions of the parameters of the block's rows.
         columns: Positions of those of its columns.
+        multiply: Multiplies by a kept graph of a single batch, so that the graph in double precision is also kept for
+            all directions; default: graphs are built for each.
 
     Returns:
         The difference; from products that are changed by units of rounding where there is no double precision.
@@ -222,16 +234,17 @@ def rounding_on_all(objective: Objective, matrix: str, rows: Positions, columns:
     generator = torch.Generator().manual_seed(0)
     v = torch.randn(total, generator=generator, dtype=torch.float64, device="cpu").to(like.device, like.dtype)
     worst = size_along = gap_along = 0.0
+    kept: Kept | None = None if multiply is None else {}
     reference = _double_product
     for tried in range(DIRECTIONS):
         try:
             try:
-                exact = reference(objective, matrix, rows, columns, v)
+                exact = reference(objective, matrix, rows, columns, v, kept)
             except USER_ERRORS:
                 if reference is _changed_product:
                     raise
                 reference = _changed_product  # as in the checks, which then are in the model's own precision
-                exact = reference(objective, matrix, rows, columns, v)
+                exact = reference(objective, matrix, rows, columns, v, kept)
         except torch.OutOfMemoryError:
             _warn("products in double precision on all of them do not fit into memory: give smaller batches")
             break
@@ -241,7 +254,8 @@ def rounding_on_all(objective: Objective, matrix: str, rows: Positions, columns:
         size = norm_of(exact)
         if not 0.0 < size < float("inf"):
             break
-        gap, length = norm_of(_product(objective, matrix, rows, columns, v).double() - exact), norm_of(v.double())
+        own = _product(objective, matrix, rows, columns, v) if multiply is None else multiply(rows, columns, v)
+        gap, length = norm_of(own.double() - exact), norm_of(v.double())
         worst = max(worst, gap / size)
         size_along, gap_along = max(size_along, size / length), max(gap_along, gap / length)
         if tried + 1 >= FIRST and worst <= USUAL * torch.finfo(like.dtype).eps:
@@ -261,27 +275,37 @@ def _warn(why: str) -> None:
 
 
 @exact_algebra()
-def _double_product(objective: Objective, matrix: str, rows: Positions, columns: Positions, v: Tensor) -> Tensor:
-    return _product(objective, matrix, rows, columns, v.double())
+def _double_product(
+    objective: Objective, matrix: str, rows: Positions, columns: Positions, v: Tensor, kept: Kept | None
+) -> Tensor:
+    return _product(objective, matrix, rows, columns, v.double(), kept)
 
 
-def _changed_product(objective: Objective, matrix: str, rows: Positions, columns: Positions, v: Tensor) -> Tensor:
+def _changed_product(
+    objective: Objective, matrix: str, rows: Positions, columns: Positions, v: Tensor, kept: Kept | None
+) -> Tensor:
     with changed_by_units(v.dtype):
         return _product(objective, matrix, rows, columns, v).double()
 
 
-def _product(objective: Objective, matrix: str, rows: Positions, columns: Positions, v: Tensor) -> Tensor:
-    """Return a block times a vector, in the precision of the vector."""
+def _product(
+    objective: Objective, matrix: str, rows: Positions, columns: Positions, v: Tensor, kept: Kept | None = None
+) -> Tensor:
+    """Return a block times a vector, in the precision of the vector, by the kept graph of a single batch if asked."""
     at = [p.detach().to(v.dtype).requires_grad_() for p in objective.parameters]
     by = sorted({*rows, *columns})
     given, wanted = (Layout.of([at[i] for i in part]) for part in (columns, rows))
     parts = given.parts(v[None])
     total, here = v.new_zeros(1, wanted.total), v.new_empty(1, wanted.total)
     for number, weight, batch in objective.weighted_batches():
-        cast = as_dtype(batch, v.dtype)
-        graph = objective.graph(cast, number, weight, matrix, at=at, by=[at[i] for i in by])
+        graph = None if kept is None else kept.get(number)
+        if graph is None:
+            cast = as_dtype(batch, v.dtype)
+            graph = objective.graph(cast, number, weight, matrix, at=at, by=[at[i] for i in by])
+            if kept is not None:
+                kept[number] = graph
         block = graph.restrict([by.index(i) for i in rows], [by.index(i) for i in columns])
-        wanted.write(block.product(parts, False, last=True), here, add=False)
+        wanted.write(block.product(parts, False, last=kept is None), here, add=False)
         total += here
     return total[0]
 

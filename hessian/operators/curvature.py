@@ -42,6 +42,8 @@ from rmt.results import Result
 
 TOGETHER = 8
 """Vectors that the trial multiplies together."""
+SHORT = 100_000
+"""Entries of a vector up to which calling an operation takes longer than its arithmetic."""
 
 
 @dataclass(frozen=True)
@@ -250,6 +252,11 @@ class Curvature:
         return self._vectorize
 
     @property
+    def chunk(self) -> int:
+        """Probes to draw together: those multiplied together; at least 8 if data are streamed or vectors are short."""
+        return self._vectorize if self.keeps_graph and self.P > SHORT else max(self._vectorize, TOGETHER)
+
+    @property
     def rounding(self) -> float:
         """Rounding of a product relative to the largest, beyond that of the parameters' type; measured when read."""
         return self._rounding_of(Block(self._positions, self._positions))
@@ -263,9 +270,16 @@ class Curvature:
             return on_few
         if block not in self._roundings:
             started = time.perf_counter()
-            self._roundings[block] = max(on_few, rounding_on_all(self._objective, self._matrix, *block))
+            once = not self._limited and self._shards.keeps_graph and len(self._objective.sizes) == 1
+            multiply = self._multiply_once if once and not self._shards.workers else None
+            found = rounding_on_all(self._objective, self._matrix, *block, multiply)
+            self._roundings[block] = max(on_few, found)
             self._extra_seconds += time.perf_counter() - started
         return self._roundings[block]
+
+    def _multiply_once(self, rows: Sequence[int], columns: Sequence[int], vector: Tensor) -> Tensor:
+        """Multiply a block by a vector, which does not count as a product."""
+        return self._shards.products(Block(tuple(rows), tuple(columns)), vector[None], 1)[0]
 
     def products(self, vectors: Tensor) -> Tensor:
         """Multiply the matrix by each row, (k, P) to (k, P).
@@ -423,7 +437,7 @@ class Curvature:
         return {place: self.block(names) for place, names in owners.items()}
 
     def cost(self, gradient_seconds: float | None = None) -> Cost:
-        """Return the cost of this operator's products so far; takes three gradients the first time.
+        """Return the cost of this operator's products so far; takes three gradients the first time for a structure.
 
         Args:
             gradient_seconds: Time of one gradient, if it is known from a matrix of the same structure.
@@ -431,7 +445,7 @@ class Curvature:
         if gradient_seconds is not None:
             self._spent.gradient_seconds = gradient_seconds
         if math.isnan(self._spent.gradient_seconds):
-            self._spent.gradient_seconds = min(self._time_gradient() for _ in range(3))
+            self._spent.gradient_seconds = self._seconds_of_a_gradient()
         checks = self._objective.check_seconds + self._extra_seconds
         return Cost(
             self._spent.products,
@@ -473,6 +487,17 @@ class Curvature:
             return list(range(len(self._names)))
         chosen = set(match_names(self._names, parameters, self.aliases))
         return [place for place, name in enumerate(self._names) if name in chosen]
+
+    def _seconds_of_a_gradient(self) -> float:
+        """Return the time of a gradient, the best of three, or that of an earlier matrix of the same structure."""
+        whole = len(self._positions) == len(self._objective.parameters) and not self._shards.workers
+        passed = self._passed if whole else None
+        known = None if passed is None else passed.gradient_seconds(self._objective.fingerprint)
+        if known is None:
+            known = min(self._time_gradient() for _ in range(3))
+            if passed is not None:
+                passed.remember_gradient(self._objective.fingerprint, known)
+        return known
 
     def _time_gradient(self) -> float:
         started = time.perf_counter()

@@ -27,7 +27,8 @@ class BlockMeasurement(Result):
     Attributes:
         name: Name of the module; empty for parameters of the model itself.
         P: Number of parameters.
-        measurement: The quantities, each interval with its own confidence; None if they cannot be measured.
+        measurement: The quantities, each interval with its own confidence, and their time in gradients of the whole;
+            None if they cannot be measured.
         why: Why they cannot; empty if they can.
     """
 
@@ -59,11 +60,12 @@ def measure_blocks(
     Raises:
         CurvatureError: Products that are not finite.
     """
+    gradient = operator.cost().gradient_seconds
 
     def measure(name: str, block: Curvature) -> Measurement:
         key = crc32(name.encode())
         found = measure_with(block, quantities, settings, lambda part: stream_of(part, seed, key))
-        return replace(found, gradients=block.cost().gradients)
+        return replace(found, gradients=block.cost(gradient).gradients)
 
     return tuple(BlockMeasurement(*one) for one in each_block(operator, measure, depth, progress))
 

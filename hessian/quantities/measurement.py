@@ -101,7 +101,7 @@ def measure(
         products: Largest number of products of all parts together.
         basis: Largest number of rows of the Krylov basis; memory is basis times P.
         steps: Largest number of Lanczos steps of a probe, for counts, effective dimension, log-det and density.
-        chunk: Probes multiplied together; default: `vectorize` for a resident batch, 8 where data are streamed.
+        chunk: Probes drawn together; default: `Curvature.chunk`, or 1 for other operators.
         memory: A budget, as in `stable_rank_of`.
         progress: Called with a description of the current step.
 
@@ -118,9 +118,7 @@ def measure(
     if not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0:
         raise CurvatureError(f"seed must be a whole number of at least 0, got {seed!r}", keywords=("seed",))
     if chunk is None:
-        chunk = 1
-        if isinstance(operator, Curvature):
-            chunk = operator.together if operator.keeps_graph else 8
+        chunk = operator.chunk if isinstance(operator, Curvature) else 1
     settings = MeasureSettings(
         relative_width, confidence, products, basis, steps, chunk, None if memory is None else Budget.of(memory)
     )
@@ -180,6 +178,7 @@ def measure_from(
     start: WarmStart | None,
     progress: Progress | None = None,
     finer: float = 1.0,
+    choices: int = 1,
 ) -> tuple[Measurement, WarmStart]:
     """Measure quantities, starting from what was found of a similar matrix, and return what the next may start from.
 
@@ -192,11 +191,13 @@ def measure_from(
             (those of `BY_RULES`, and the diagonal), or if a budget of memory stores the basis in lower precision.
         progress: Called with a description of the current step.
         finer: Share of the width asked for at which the probes of the trace aim.
+        choices: Intervals of the trace of which one is reported, so that this one has its share of the error
+            probability. Others have the confidence of the settings.
 
     Raises:
         CurvatureError: As in `measure`.
     """
-    measured, findings = _measure(operator, quantities, settings, streams, start, progress, keep=True, finer=finer)
+    measured, findings = _measure(operator, quantities, settings, streams, start, progress, True, finer, choices)
     assert findings is not None
     return measured, findings
 
@@ -210,6 +211,7 @@ def _measure(
     progress: Progress | None,
     keep: bool,
     finer: float = 1.0,
+    choices: int = 1,
 ) -> tuple[Measurement, WarmStart | None]:
     """Return the measurement, and its findings if they are to be kept."""
     names = frozenset(one.name for one in quantities)
@@ -239,6 +241,7 @@ def _measure(
         names,
         _rows_for_rules(operator.P, settings.steps) if by_rules else 0,
         finer=finer,
+        choices=choices,
     )
     searched: tuple[WarmSearch, Searched] | None = None
     usable = not by_rules and "diagonal" not in names and plan.store == Store()

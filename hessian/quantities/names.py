@@ -26,6 +26,8 @@ QUANTITIES = {
 ALIASES = {"largest": "sharpness", "logdet": "log-det"}
 COUNTS = ("count-above", "count-below")
 SMOOTH = ("effective-dimension", "log-det")
+CURVES = ("diagonal", "density")
+"""Quantities that are not single numbers."""
 LABELS = {
     "frobenius-squared": "squared norm",
     "stable-rank": "stable rank",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from math import floor, inf, sqrt
 
 import numpy as np
@@ -163,40 +164,37 @@ class MeasurementSequence:
         settings: MeasureSettings,
         progress: Progress | None,
         finer: float = 1.0,
+        choices: int = 1,
     ) -> Measurement:
         """Measure quantities of this matrix by a search, which may start from the last one."""
         place, start = self._place, self._start
         if start is not None:
             start = replace(start, products=self._from_nothing.get(quantities, start.products))
-        found, self._start = measure_from(
-            operator, quantities, settings, lambda part: stream_of(part, self._seed, place), start, progress, finer
-        )
+        streams = partial(_stream_at, self._seed, place)
+        found, self._start = measure_from(operator, quantities, settings, streams, start, progress, finer, choices)
         if finer == 1.0:
             self._from_nothing[quantities] = self._start.products
         return found
 
     def _follow(self, operator: SymmetricOperator, settings: MeasureSettings, progress: Progress | None) -> Measurement:
         """Measure the trace by the difference from an earlier matrix, or in full."""
-        spent, confidence, anchor, trial = 0, settings.confidence, self._anchor, self._is_trial
+        spent, anchor, trial, choices = 0, self._anchor, self._is_trial, 1
         if anchor is not None:
             self._age += 1
             if not trial:  # whether the difference is measured or reported depends on the vectors that it shares
-                confidence = _halved(confidence)
+                choices = CHOICES
             if trial or self._is_near(anchor, settings):
                 if progress is not None:
                     progress("trace by the difference from an earlier matrix")
-                change = anchor.follow(operator, settings.relative_width, _halved(confidence))
+                change = anchor.follow(operator, settings.relative_width, _halved(settings.confidence))
                 spent, self._change = anchor.cost, change.variance / self._age**2
                 if not trial and change.trace.reached:
                     self._failures = 0
                     return self._with_others(operator, settings, progress, change.trace, spent)
         plan = self._plan(settings, spent) if anchor is not None else None
         products = max(settings.products - spent - (plan.count if plan is not None else 0), LEAST_PRODUCTS)
-        left = replace(settings, confidence=confidence, products=products)
         finer = plan.finer if plan is not None else 1.0
-        found = self._search(operator, self._quantities, left, progress, finer)
-        same = {quantity: replace(one, confidence=settings.confidence) for quantity, one in found.found.items()}
-        found = replace(found, confidence=settings.confidence, found=same)
+        found = self._search(operator, self._quantities, replace(settings, products=products), progress, finer, choices)
         return _with_products(found, spent + self._keep(operator, settings, found, plan, spent))
 
     def _is_near(self, anchor: TraceAnchor, settings: MeasureSettings) -> bool:
@@ -273,6 +271,10 @@ class MeasurementSequence:
         found = self._search(operator, self._others, left, progress)
         both = {one: trace if one == TRACE else found.found[one] for one in self._quantities}
         return _with_products(replace(found, found=both, warm=True), spent)
+
+
+def _stream_at(seed: int, place: int, part: str) -> np.random.Generator:
+    return stream_of(part, seed, place)
 
 
 def _with_products(found: Measurement, spent: int) -> Measurement:

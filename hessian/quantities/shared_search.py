@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from math import inf, sqrt
+from math import hypot, inf, sqrt
 
 import numpy as np
 
-from hessian.lanczos.bounds import probable_end
+from hessian.lanczos.bounds import MISSED, probable_end
 from hessian.lanczos.krylov import Krylov
 from hessian.lanczos.probes import PILOT, Probes, predict_rest, predict_trace, quantile
-from hessian.lanczos.stable_rank import Searched, StableRankEstimator
+from hessian.lanczos.stable_rank import FIRST_STEPS, Searched, StableRankEstimator
 from hessian.numerics.intervals import Interval
 from hessian.quantities.estimates import Estimate
 from hessian.quantities.names import Quantity
@@ -21,6 +21,8 @@ SIGNS = {"sharpness": 1.0, "smallest": -1.0}
 SPREAD_MORE = "the probes spread more than the first ones showed"
 BY_PROBES = ("stable-rank", "frobenius-squared", "trace")
 """Quantities that need probes of the complement, with one product each."""
+FEWEST_STEPS = 4
+"""Steps before the bounds of extreme eigenvalues are computed, if nothing else is asked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,11 +33,32 @@ class SharedSearch(StableRankEstimator):
         wanted: Names of the quantities.
         rows: Least number of rows of the basis, if there is room: those from which converged pairs are taken.
         finer: Share of the width asked for at which the probes of the trace aim.
+        choices: Intervals of the trace of which one is reported, so each has its share of the error probability.
     """
 
     wanted: frozenset[str]
     rows: int
     finer: float = field(default=1.0, kw_only=True)
+    choices: int = field(default=1, kw_only=True)
+
+    def search(self) -> Searched:
+        """Choose a basis, of few rows if they suffice for extreme eigenvalues alone, and draw probes.
+
+        They suffice if bounds with a share `MISSED` of the error probability are close enough. By the whole of it the
+        intervals would be right as often as asked for, but a start that hides an eigenvalue would be common.
+
+        Raises:
+            CurvatureError: A product is not finite.
+        """
+        if self.rows or not self.wanted.issubset(SIGNS):
+            return super().search()
+        krylov = Krylov(self.operator, self.rng, store=self.plan.store)
+        most = min(FIRST_STEPS, self.plan.rows)
+        self._grow(krylov, min(FEWEST_STEPS, most))
+        strict = replace(self, confidence=1.0 - MISSED * (1.0 - self.confidence))
+        while krylov.size < most and strict._expects_to_gain(krylov):
+            self._grow(krylov, 1)
+        return self.search_from(krylov)
 
     def search_from(self, krylov: Krylov) -> Searched:
         """Complete a basis, and draw probes if a quantity needs them.
@@ -65,15 +88,23 @@ class SharedSearch(StableRankEstimator):
     def extreme(self, krylov: Krylov, quantity: Quantity) -> Estimate:
         """Return an extreme eigenvalue: a Ritz value bounds it on one side, the chance of a hidden one on the other.
 
+        The residual r of the Ritz pair shows that there is more beyond the value, at least what two rows give whose
+        coupling is r. A bound below that is false, because the start hides the eigenvalue. Then r replaces it, within
+        which there is an eigenvalue.
+
         Args:
             krylov: The basis.
             quantity: `sharpness` or `smallest`.
         """
         sign = SIGNS[quantity.name]
         slack = krylov.rounding + sqrt(krylov.lost_square)
-        values, _, _ = krylov.ritz()
-        value = float((sign * values).max())
-        low, high = value - slack, max(self._end(krylov, sign), value) + slack
+        values, _, residuals = krylov.ritz()
+        top = int((sign * values).argmax())
+        value, end, residual = sign * float(values[top]), self._end(krylov, sign), float(residuals[top])
+        half = (value + krylov.largest) / 2.0
+        if end < value + hypot(half, residual) - half:
+            end = value + residual
+        low, high = value - slack, max(end, value) + slack
         ends = (low, high) if sign > 0.0 else (-high, -low)
         reached = high - low <= self.width * krylov.largest
         limit = "" if reached else "raise products" if krylov.size < self.plan.rows else "raise basis"
@@ -113,7 +144,7 @@ class SharedSearch(StableRankEstimator):
             value = known + float(probes.forms.mean())
             square, degrees = self._trace_moments(krylov, probes)
             count = len(probes.forms)
-            half, size = half_width(square, left, count, degrees * count, self.confidence), probes.mean
+            half, size = half_width(square, left, count, degrees * count, self._confidence_of_trace), probes.mean
         slack = krylov.size * krylov.rounding + unit * sqrt(left * max(size, 0.0))
         return Interval(value, value - half - slack, value + half + slack), slack
 
@@ -156,7 +187,7 @@ class SharedSearch(StableRankEstimator):
             return 0.0
         half = 0.425 * self.finer * self.width * abs(float(krylov.compression.trace()) + rest)
         square = max(predict_rest(krylov).square - rest**2 / left, 0.0)
-        forms = 2.0 * square * (quantile(self.confidence) / half) ** 2 if half > 0.0 else inf
+        forms = 2.0 * square * (quantile(self._confidence_of_trace) / half) ** 2 if half > 0.0 else inf
         return max(squares, min(forms, float(left)))
 
     def _count_needed(self, krylov: Krylov, probes: Probes, mean: float | None = None) -> int:
@@ -167,8 +198,12 @@ class SharedSearch(StableRankEstimator):
         target = self.width * abs(interval.value)
         half = 0.5 * self.finer * max(0.85 * target - 2.0 * slack, target / 3.0)
         square, degrees = self._trace_moments(krylov, probes)
-        needed = probes_needed(square, krylov.P - krylov.size, degrees, self.confidence, half)
+        needed = probes_needed(square, krylov.P - krylov.size, degrees, self._confidence_of_trace, half)
         return max(squares, PILOT, needed)
+
+    @property
+    def _confidence_of_trace(self) -> float:
+        return 1.0 - (1.0 - self.confidence) / self.choices
 
     @property
     def _needs_squares(self) -> bool:

@@ -377,7 +377,8 @@ class WarmSearch(SharedSearch):
         if "trace" in self.wanted:
             half = 0.5 * share * self.finer * self.width * abs(float(krylov.compression.trace()) + forms)
             degrees, directions = degrees_of(mean, bound), float(krylov.P - krylov.size)
-            needed = max(needed, probes_needed(mean, directions, degrees, self._confidence_of_probes, half))
+            level = 1.0 - (1.0 - self._confidence_of_probes) / self.choices
+            needed = max(needed, probes_needed(mean, directions, degrees, level, half))
         return min(needed, left)
 
     def _share_left(self, krylov: Krylov, share: float) -> float:

@@ -70,7 +70,6 @@ def test_a_table_and_json_of_the_whole_and_of_every_module(capsys, tmp_path, den
         (("--quantities", ""), "name at least one quantity"),
         (("--quantities", "count-above"), "count-above needs a threshold"),
         (("--quantities", "log-det=0.01"), "log-det=0.01 is for positive semidefinite matrices"),
-        (("--quantities", "trace", "--checkpoints", "."), "--quantities and --checkpoints are separate"),
         (("--quantities", "trace", "--width", "0"), "--width and tolerance must be positive"),
     ],
 )

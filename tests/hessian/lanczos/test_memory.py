@@ -292,8 +292,8 @@ def test_intervals_cover_with_any_precision_of_the_basis(name, kept, monkeypatch
     [
         (4_000_000, False, ""),
         (2_000_000, False, "basis in float16"),
-        (1_100_000, False, r"basis in float16, at most \d+ rows, not 30"),
-        (1_100_000, True, r"basis in float16, \d+ of 35 rows in a file"),
+        (1_100_000, False, r"basis in float16, at most \d+ rows, not 30, 1 vector at a time, not 8"),
+        (1_100_000, True, r"basis in float16, \d+ of 35 rows in a file, 1 vector at a time, not 8"),
     ],
 )
 def test_a_budget_is_kept_to_and_what_is_given_up_is_said(network, memory, file, words, tmp_path):

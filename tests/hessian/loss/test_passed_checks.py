@@ -51,6 +51,17 @@ def test_other_weights_of_the_same_structure_are_checked_once(full, split):
     assert (len(full), len(passed)) == (1, 1)
 
 
+def test_a_gradient_is_timed_once_for_a_structure():
+    passed, loss = PassedChecks(), nn.CrossEntropyLoss()
+    first, second = (Curvature(network(seed), loss, data(), checks=passed) for seed in (0, 1))
+    seconds = first.cost().gradient_seconds
+    assert second.cost().gradient_seconds == seconds
+    longer = Curvature(network(2), loss, data(count=4000), checks=passed)
+    assert longer.cost().gradient_seconds != seconds
+    block = second.block("0.*")
+    assert block.cost(seconds).gradient_seconds == seconds
+
+
 class Knot:
     """Garbage that only the collector frees, and whose end runs code."""
 

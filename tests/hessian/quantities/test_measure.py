@@ -22,7 +22,7 @@ from hessian import (
 )
 from hessian.lanczos.memory import Budget
 from hessian.quantities.block_measurements import measure_blocks
-from hessian.quantities.measurement import MeasureSettings
+from hessian.quantities.measurement import MeasureSettings, measure_from, stream_of
 from hessian.quantities.names import read_quantities
 
 OUTLIERS = np.r_[20.0, 12.0, -5.0, 3.0, 0.05 * np.linspace(-1.0, 1.0, 143)]
@@ -398,3 +398,37 @@ def test_few_steps_do_not_hide_how_much_a_function_varies(steps):
         found = measure(operator, names, steps=steps, products=80, relative_width=0.5, seed=seed)
         missed += [not found[name].low <= right <= found[name].high for name, right in zip(names, truth, strict=True)]
     assert missed.max() <= 4  # nodes of one step alone miss 9 and 12; at 5 %, 5 or more have a chance of 0.7 %
+
+
+@pytest.mark.parametrize("names", ["sharpness", "smallest", "sharpness,smallest"])
+def test_extreme_eigenvalues_alone_take_few_products_and_hold_the_truth(names):
+    """The basis stops where the bounds are close: fewer products for a wide interval, the same answers."""
+    values = np.r_[8.0, 5.0, -6.0, 0.02 * np.random.default_rng(2).standard_normal(397)]
+    operator = DenseOperator(rotated(values))
+    exact = {"sharpness": 8.0, "smallest": -6.0}
+    counts = {}
+    for width in (0.3, 0.01):
+        found = [measure(operator, names, relative_width=width, seed=seed) for seed in range(25)]
+        counts[width] = [sum(one.products.values()) for one in found]
+        for one in found:
+            for quantity, result in one.found.items():
+                assert exact[quantity.name] in result
+                assert result.reached
+                assert result.width <= width * 8.0
+    assert max(counts[0.3]) < 12
+    assert np.mean(counts[0.3]) < np.mean(counts[0.01])
+    assert min(counts[0.3]) >= 4
+
+
+def test_the_trace_alone_has_half_of_the_error_probability_if_it_is_one_of_two():
+    """`choices` widens the interval of the trace, and leaves the others as they are."""
+    operator = DenseOperator(rotated(np.r_[5.0, 1.0 + 0.3 * np.random.default_rng(3).standard_normal(299)]))
+    settings, names = MeasureSettings(0.1, products=60), read_quantities("trace, frobenius-squared, sharpness")
+    one, other = (
+        measure_from(operator, names, settings, lambda part: stream_of(part, 7), None, choices=choices)[0]
+        for choices in (1, 2)
+    )
+    assert one["trace"].confidence == other["trace"].confidence == 0.95
+    roots = [found["trace"].width * found["trace"].probes ** 0.5 for found in (one, other)]
+    assert roots[1] > 1.1 * roots[0]
+    assert one["sharpness"].width == pytest.approx(other["sharpness"].width)
