@@ -234,8 +234,8 @@ def measure_met(context: Context, draw: int = 0) -> Met:
     ),
     vary=("delta",),
     best={"delta": Best(0.045, "searched: what is needed on the draw that is judged")},
-    because=r"Bases rotate near the solution, so a quadratic needs $\delta \ge 0.41$. At the right rank, our run "
-    "needs 0.045; 24 draws need 0.03 to 1.03.",
+    because=r"Bases rotate near the solution, so a quadratic needs $\delta\ge0.41$. When the rank is found, our run "
+    "needs 0.045 and 24 draws 0.03 to 1.03.",
     uses=("fedlrt/assumption-1",),
     expect=("corrected", "search"),
     intended=Intended(

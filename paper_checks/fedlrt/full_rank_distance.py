@@ -159,9 +159,9 @@ def measure_beside(context: Context) -> list[Beside]:
         LITERAL,
         Reading(
             "normal to the manifold",
-            r"""Let the clients' losses be L-smooth. At the start of every round let the mean gradient G have a norm of
-            at most B, and its part normal to $\mathcal M_r$, $(I - UU^\top)G(I - VV^\top)$, one of at most $\epsilon$;
-            let every truncation remove at most $\vartheta$. From a common start, the weights of Algorithm 1 with full
+            r"""Let the clients' losses be L-smooth. At the start of every round let the mean gradient G have norm at
+            most B, and its part normal to $\mathcal M_r$, $(I - UU^\top)G(I - VV^\top)$, norm at most $\epsilon$; let
+            every truncation remove at most $\vartheta$. From a common start, the weights of Algorithm 1 with full
             correction after T rounds are within $\frac{(3a - 2)^T - 1}{3(a - 1)}\left(\frac{a - 1}L(\epsilon - B) +
             \lambda s_*(1 + \lambda L)^{s_* - 1}B + \vartheta\right)$ of the weights of FedLin, the full-rank method,
             with $a = (1 + \lambda L)^{s_*}$. For rounds of length $h = \lambda s_*$ with $hL \le 1$ over a fixed time
