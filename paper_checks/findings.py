@@ -303,7 +303,7 @@ def _proof_page(claim: Claim, file: Stored, refuted: bool, argument: Argument, a
     lines += ["", "## Proof", *_space_out(argument.proof)]
     for name, text in argument.lemmas:
         lines += ["", f"### {sentence_case(name.replace('_', ' '))}", *_space_out(text)]
-    checked = f"{mathematics(answer.detail)}." if answer.confirmed else "NOT VERIFIED."
+    checked = f"{sentence_case(mathematics(answer.detail))}." if answer.confirmed else "NOT VERIFIED."
     if answer.proves:
         constants = "; ".join(f"{name} = {_plain(value)}" for name, value in answer.proves.items())
         checked += f" Its numbers, as the program names them: {constants}."

@@ -130,7 +130,7 @@ class Conduct:
         rounds: Number of rounds; may be raised when a run is resumed.
         executor: How to run the clients' work. `ray` gives the same digits as `sequential`, but with `vmap` the
             last digits may differ.
-        device: Torch device for networks; the last digits may depend on it.
+        device: Torch device for networks; the last digits of results may depend on it.
         evaluate_every: Rounds between evaluations; the start and the last round are always evaluated.
         workers: Number of processes (each with one thread) or Ray actors that share the clients of a round.
         address: Address of the Ray cluster, as `ray start` prints it, or `auto`; default: local, which starts a cluster

@@ -32,7 +32,7 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     add_papers(parser)
     for flag, choices, help in (
         ("--verdict", _VERDICTS, "only claims with this recorded verdict"),
-        ("--print", _PRINTS, "only claims whose printed form differs from the intended one in this way"),
+        ("--print", _PRINTS, "only claims whose printed form relates to the intended one in this way"),
     ):
         parser.add_argument(
             flag, choices=choices, action="append", default=[], help=f"{help}; may be repeated; default: all"

@@ -125,7 +125,8 @@ def measure_auxiliary(context: Context) -> Auxiliary:
     ),
     vary=("share",),
     kind="algorithm",
-    because=r"The mean in “aggregate” is over $M_c$, which the paper does not define. Its second index, i, is missing.",
+    because=r"The mean in “aggregate” is over $M_c$, which the paper does not define. The second index i of $M_{c,i}$ "
+    "is missing.",
     expect=("holds", "search"),
     intended=Intended(
         "the matrices that were sent",

@@ -58,8 +58,8 @@ def measure_fedlin(context: Context) -> list[Descents]:
         ({"as_printed": True}, {"sign": -1.0}, {"sign": 0.0}),
     ),
     kind="algorithm",
-    because=r"$V_c$, here $G_W - G_{W,c}$, is outside the bracket, lacks $\lambda$ and is added, not subtracted, so "
-    "stationary points need not be fixed.",
+    because=r"$V_c$, here $G_W - G_{W,c}$, is outside the bracket, lacks $\lambda$ and is not subtracted, so "
+    "stationary points need not be fixed points.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",

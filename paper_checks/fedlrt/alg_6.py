@@ -83,8 +83,8 @@ def measure_naive(context: Context) -> list[Naive]:
         ({"as_printed": True}, {"scale": 1.001}),
     ),
     kind="algorithm",
-    because=r"If the clients' bases differ, the mean of coefficients belongs to none of them. $\tilde U$ and $\tilde "
-    "V$ are not defined.",
+    because=r"If the clients' bases differ, the mean of the coefficients belongs to none of them. $\tilde U$ and "
+    r"$\tilde V$ are not defined.",
     expect=("holds", "search"),
     intended=Intended(
         "as corrected",

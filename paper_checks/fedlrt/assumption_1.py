@@ -70,12 +70,12 @@ def measure_splits(context: Context) -> list[Split]:
     ),
     kind="assumption",
     importance="result",
-    because=r"If the norms of the gradient and of its S block differ by a fraction $\delta$, the part outside can be a "
-    r"fraction of about $\sqrt{2\delta}$.",
+    because=r"If the norm of the S block is smaller than the gradient's by a fraction $\delta$, the rest can be about "
+    r"$\sqrt{2\delta}$ of the gradient.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
-        "(14) is displayed and put in words, “most of dynamics … are captured”; G.1 derives its bound of "
+        "(14) is displayed and put into words, “most of dynamics … are captured”; G.1 derives its bound on "
         r"$\|\nabla_{\hat S}\mathcal{L}_c\|$ from it (“Assumption 1 in (II)”).",
     ),
 )
@@ -214,9 +214,9 @@ def measure_met(context: Context, draw: int = 0) -> Met:
             "when the rank is found and near a stationary point",
             rf"$\delta = {SMALL:g}$ satisfies (14) at the start of a round in both cases: where FeDLRT with the "
             rf"simplified correction has the rank of the solution and is within {NEAR:g} of it; and, in the "
-            "homogeneous test with four clients, the simplified correction and polynomials orthonormal for the uniform "
-            rf"law{run_conditions('0.01')}, for $\mathcal{{L}}$ and every $\mathcal{{L}}_c$, in the round from which "
-            "on the rank is 4.",
+            "homogeneous test with four clients, the simplified correction and polynomials orthonormal with respect to "
+            rf"the uniform distribution{run_conditions('0.01')}, for $\mathcal{{L}}$ and every $\mathcal{{L}}_c$, in "
+            "the round from which on the rank is 4.",
             why=r"Both are said; for $\delta \ll 1$ a tenth is taken, and Figure 4 shows the homogeneous test.",
         ),
     ),
@@ -234,8 +234,8 @@ def measure_met(context: Context, draw: int = 0) -> Met:
     ),
     vary=("delta",),
     best={"delta": Best(0.045, "searched: what is needed on the draw that is judged")},
-    because=r"Near the solution bases rotate, so a quadratic needs $\delta \ge 0.41$. When the rank is found, our run "
-    "needs 0.045, 24 draws 0.03 to 1.03.",
+    because=r"Bases rotate near the solution, so a quadratic needs $\delta\ge0.41$. When the rank is found, our run "
+    "needs 0.045 and 24 draws 0.03 to 1.03.",
     uses=("fedlrt/assumption-1",),
     expect=("corrected", "search"),
     intended=Intended(

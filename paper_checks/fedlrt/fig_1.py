@@ -87,9 +87,9 @@ def make_problems(context: Context) -> dict[str, Setting]:
     readings=(
         Reading(
             "in each normalisation of the polynomials",
-            r"""With uniform points and value 1 at 1, polynomials orthonormal for dx or for the uniform law, all clients
-            have one second derivative, and the minimiser of (1) is the mean of the targets: of rank at most 4, and 4
-            for targets in general position.""",
+            r"""With uniform points and polynomials that equal 1 at x = 1, or are orthonormal with respect to dx or to
+            the uniform distribution, all clients have the same second derivative, and the minimiser of (1) is the mean
+            of the targets, which has rank at most 4, and rank 4 for targets in general position.""",
             why=r"A setting is judged by whether what it defines exists. Left open are the normalisation, the law of "
             r"the points (uniform, as in the homogeneous test, is taken here) and of the targets, $\tau$, rank and "
             "size of the start, the number of rounds, and whether $s_*$ counts local epochs (the text) or iterations "
@@ -341,17 +341,17 @@ COARSE = (
 
 
 def as_described(statement: str) -> tuple[Reading, ...]:
-    """Return the reading of a statement of the test as it is described, with what is left open filled in."""
+    """Return the reading of a statement of the test as described, with what is left open filled in."""
     return (
         Reading(
-            "as it is described",
+            "as described",
             "With all points at every client, full gradients, targets of rank 1 from normal factors, polynomials "
-            r"orthonormal for the uniform law, a Gaussian start of unit size truncated to rank 5, and $\tau = 0.01$: "
-            + statement,
-            why=r"Section 4.1 gives neither the law of the targets nor a normalisation, start or $\tau$ for the "
-            r"heterogeneous test; $\tau$ is 0.1 in its homogeneous test and 0.01 in Table 2, Appendix B.3. Local steps "
-            "are steps of gradient descent in eqs. (2), (7) and (8) and in all algorithms; mini-batches belong to "
-            "Section 4.2.",
+            "orthonormal with respect to the uniform distribution, a Gaussian start of unit size truncated to rank 5, "
+            r"and $\tau = 0.01$: " + statement,
+            why=r"Section 4.1 gives neither the distribution of the targets nor a normalisation, start or $\tau$ for "
+            r"the heterogeneous test; $\tau$ is 0.1 in its homogeneous test and 0.01 in Table 2, Appendix B.3. Local "
+            "steps are steps of gradient descent in eqs. (2), (7) and (8) and in all algorithms; mini-batches belong "
+            "to Section 4.2.",
         ),
     )
 
@@ -383,10 +383,10 @@ WITNESS = {"n": 10, "clients": 4, "points": SAMPLES, "steps": HETEROGENEOUS.step
         "divided at random or by region, and in each normalisation, FedAvg's limit is 0.0015 to 0.062 from the "
         "minimiser, and FedLin's limit is at most 1e-11 from it. With all points at every client and full gradients, "
         "FedAvg coincides with FedLin, and FeDLRT without correction coincides with FeDLRT with correction, round by "
-        "round, in every basis and for every start, target and truncation; steps on minibatches are not covered. With "
-        r"polynomials orthonormal for the uniform law, $\tau = 0.01$ and a Gaussian start of unit size truncated to "
-        "rank 5, all methods come within 1e-5 of the minimiser. FeDLRT needs at most 1.1 times as many rounds as "
-        "FedLin on the points drawn, and 0.41 to 1.006 times as many on 120 sets. "
+        "round, in every basis and for every start, target and truncation; steps on mini-batches are not covered. With "
+        r"polynomials orthonormal with respect to the uniform distribution, $\tau = 0.01$ and a Gaussian start of unit "
+        "size truncated to rank 5, all methods come within 1e-5 of the minimiser. FeDLRT needs at most 1.1 times as "
+        "many rounds as FedLin on the points drawn, and 0.41 to 1.006 times as many on 120 sets. "
         + COARSE
         + " A round of FeDLRT sends 352 numbers at rank 4 and 475 at rank 5 with the simplified correction, and 448 "
         "and 625 with the full one. A round of FedLin sends 400. Until it comes within 1e-5, FeDLRT can therefore send "
@@ -412,7 +412,7 @@ WITNESS = {"n": 10, "clients": 4, "points": SAMPLES, "steps": HETEROGENEOUS.step
     "correction changes nothing.",
     expect=("corrected", "search"),
     intended=Intended(
-        "as it is described",
+        "as described",
         "Section 4.1: “the 10,000 training data points are available to all clients”; the caption "
         "says that methods without correction “plateau quickly”.",
     ),
@@ -498,11 +498,11 @@ ALONG_FOUR_SETTING = (
         replace(as_described(AT_LEAST_THREE)[0], name="normal targets"),
         Reading(
             "targets along two axes",
-            "With all points at every client, full gradients, polynomials of value 1 at 1, the targets $p_0(x)p_0(y)$, "
-            "$2p_0(x)p_0(y)$, $p_1(x)p_1(y)$ and $2p_1(x)p_1(y)$, a Gaussian start of size 0.01 cut to rank 5 and "
-            r"$\tau = 0.1$: " + AT_LEAST_THREE,
+            "With all points at every client, full gradients, polynomials that equal 1 at x = 1, the targets "
+            "$p_0(x)p_0(y)$, $2p_0(x)p_0(y)$, $p_1(x)p_1(y)$ and $2p_1(x)p_1(y)$, a Gaussian start of size 0.01 cut to "
+            r"rank 5 and $\tau = 0.1$: " + AT_LEAST_THREE,
             {"targets": "two axes"},
-            r"By default, Legendre polynomials have the value 1 at 1, their products are targets of rank 1, and $\tau "
+            r"By default, Legendre polynomials equal 1 at x = 1, their products are targets of rank 1, and $\tau "
             "= 0.1$ and a small start are as in the homogeneous test.",
             (
                 {"targets": "two axes", "much": 10.0},
@@ -512,25 +512,26 @@ ALONG_FOUR_SETTING = (
         ),
     ),
     correction=Form(
-        "With full gradients, targets of rank 1 from normal factors, polynomials orthonormal for the uniform law, a "
-        r"Gaussian start of unit size cut to rank 5 and $\tau = 0.01$ it converges to single precision, on the points "
-        "and targets drawn in more than a third as many rounds as FedLin; on 120 sets, in 0.41 to 1.006 times as many. "
-        "Near the minimiser it is 1.02 to 4.02 times as fast on 600 sets, the normalisations taken together. With "
-        r"polynomials of value 1 at 1, targets along two axes of low degree, a start of size 0.01 and $\tau = 0.1$ it "
-        "needs 0.12 to 0.19 times FedLin's rounds on twenty sets of points. " + COARSE,
+        "With full gradients, targets of rank 1 from normal factors, polynomials orthonormal with respect to the "
+        r"uniform distribution, a Gaussian start of unit size cut to rank 5 and $\tau = 0.01$ it converges to single "
+        "precision, on the points and targets drawn in more than a third as many rounds as FedLin; on 120 sets, in "
+        "0.41 to 1.006 times as many. Near the minimiser it is 1.02 to 4.02 times as fast on 600 sets, the "
+        r"normalisations taken together. With polynomials that equal 1 at x = 1, targets along two axes of low degree, "
+        r"a start of size 0.01 and $\tau = 0.1$ it needs 0.12 to 0.19 times FedLin's rounds on twenty sets of points. "
+        + COARSE,
         {"much": 1.0 / 1.1, "parts": ("precise", "faster", "not much")},
         ({"much": 3.0}, {"precision": 1e-9}, {"most": 0.8}),
     ),
     vary=("much",),
     best={"much": Best(5.29, f"searched: the least of twenty sets of points, with targets along two axes ({COMMAND})")},
     uses=("fedlrt/exp-heterogeneous",),
-    because="Targets, normalisation and start are not stated. FeDLRT needs 0.4 to 1.01 times FedLin's rounds, or "
-    "0.12 to 0.19 for targets along two axes.",
+    because="The targets, normalisation and start are not given. FeDLRT needs 0.4 to 1.01 times FedLin's rounds, or "
+    "0.12 to 0.19 for targets on two axes.",
     expect=("ambiguous", "search"),
     intended=Intended(
         "targets along two axes",
-        "“C rank-1 local target functions” (Figure 1): products of Legendre polynomials are such, and without further "
-        "word these have the value 1 at 1.",
+        "“C rank-1 local target functions” (Figure 1): products of Legendre polynomials are such targets, and by "
+        "default these polynomials equal 1 at x = 1.",
     ),
     print="unstated",
     ambiguous="Section 4.1 does not give the targets of the heterogeneous test, the normalisation, the start or "
@@ -594,7 +595,7 @@ DEALT = {"all": "all points at every client", "random": "dealt at random", "regi
     vary=(),
     expect=("corrected", "statistical"),
     intended=Intended(
-        "as it is described",
+        "as described",
         "Section 4.1: “the 10,000 training data points are available to all clients” against "
         "“quickly plateaus, similar to FedAvg”.",
     ),
@@ -656,10 +657,10 @@ def claim_het_plateau(
     ),
     correction=Form(
         r"""With $\tau = 0.01$, targets of rank 1 from normal factors, the start as in the reading and polynomials
-        orthonormal for the uniform law both come to the minimiser on the points and targets drawn, FeDLRT with full
-        correction to single precision: a nonzero $\vartheta$ need not stop it. Figure 1's caption has both converge to
-        1e-5 as well. Where the last singular values of the minimiser are below $\tau$ times its norm it can stop at a
-        matrix of lower rank, for any $\tau$.""",
+        orthonormal with respect to the uniform distribution both come to the minimiser on the points and targets drawn,
+        FeDLRT with full correction to single precision: a nonzero $\vartheta$ need not stop it. Figure 1's caption has
+        both converge to 1e-5 as well. Where the last singular values of the minimiser are below $\tau$ times its norm
+        it can stop at a matrix of lower rank, for any $\tau$.""",
         {"parts": ("FedLin", "converges")},
         ({"parts": ("stops",)}, {"precision": 1e-9}),
     ),

@@ -37,14 +37,15 @@ from paper_checks.methods.relations import Relation, Relations, relations
     best={"after": Best(0.041, "searched: below it some distance or loss is above FedLin's, on one set of points")},
     vary=("after",),
     importance="result",
-    because="Normalisation and start are not stated. If polynomials are 1 at x = 1, the rank falls below 4 from "
-    "starts of size 0.01 in 23 of 24 draws.",
+    because="The normalisation and start are not stated. If polynomials equal 1 at x = 1, ranks fall below 4 in "
+    "23 of 24 draws from starts of size 0.01.",
     uses=("fedlrt/claim-hom-rank", "fedlrt/claim-hom-error"),
     expect=("holds", "search"),
     intended=Intended(
         "orthonormal for the uniform law with a start of size 0.01",
-        "“identify the correct rank within a few aggregation rounds” (Section 4.1, of this figure): tens with these "
-        "polynomials; with value 1 at 1 at least 285 from starts of size 0.1.",
+        "“identify the correct rank within a few aggregation rounds” (Section 4.1, of this figure): this takes tens of "
+        "rounds with these polynomials, but with polynomials that equal 1 at x = 1 at least 285 from starts of size "
+        "0.1.",
     ),
     print="unstated",
 )

@@ -155,8 +155,9 @@ FINDINGS = (
         "changes a proof only",
         ("fedlrt/thm-11-combine",),
         r"At the smoothness constant $L = 1$, $s_*\lambda = 1/24$ ($s_*$ local steps at the learning rate $\lambda$) "
-        r"and Assumption 1's constant $\delta = 1/10$, step (I) of the last chain in Appendix G.1 asserts $-0.02019 "
-        r"\le -0.02040$ (with the printed $\delta$ for $\delta^2$ it asserts $-0.01628 \le -0.01649$).",
+        r"and Assumption 1's constant $\delta = 1/10$, step (I) of the last chain of inequalities in Appendix G.1 "
+        r"asserts $-0.02019 \le -0.02040$ (with $\delta$, as printed, instead of $\delta^2$, it asserts $-0.01628 \le "
+        r"-0.01649$).",
         r"Use $\|U^\top FV\|^2 \ge (1 - \delta^2)\|\tilde U^\top F\tilde V\|^2$ (F the negative gradient, U and V "
         r"the bases, $\tilde U$ and $\tilde V$ the augmented ones) under the stronger assumption, or the corrected "
         "Theorem 4.",
@@ -172,8 +173,8 @@ FINDINGS = (
         r"after 300 steps of size 1/100, FeDLRT is 0.95 away from full-rank training, and just as far for smaller "
         r"$\eta$ and "
         "steps.",
-        r"Read $\epsilon$ as a bound on $(I - UU^\top)G(I - VV^\top)$, the component of the gradient G normal to the "
-        "tangent space at the low-rank weights. Then FeDLRT stays close to the full-rank method FedLin.",
+        r"Read the paper's $\epsilon$ as a bound on $(I - UU^\top)G(I - VV^\top)$, the component of the gradient G "
+        "normal to the tangent space at the low-rank weights. Then FeDLRT stays close to the full-rank method FedLin.",
     ),
     Finding(
         "signs-of-f",
@@ -209,8 +210,9 @@ FINDINGS = (
         ("fedlrt/claim-trunc",),
         r"For singular values 1 and 1 and the threshold $\vartheta = 1/10$, neither rank 1 nor rank 2 satisfies the "
         "printed rule.",
-        r"Choose the smallest rank $r_1$ with $\|[\sigma_{r_1+1}, \ldots, \sigma_{2r}]\| < \vartheta$, the norm of the "
-        "singular values after the $r_1$-th; then the coefficient matrix S has full rank.",
+        r"Choose the smallest rank $r_1$ for which the norm of the singular values after the $r_1$-th is below the "
+        r"threshold: $\|[\sigma_{r_1+1}, \ldots, \sigma_{2r}]\| < \vartheta$. Then the coefficient matrix S has full "
+        "rank.",
     ),
     Finding(
         "figure-1-floor",

@@ -159,18 +159,19 @@ def measure_beside(context: Context) -> list[Beside]:
         LITERAL,
         Reading(
             "normal to the manifold",
-            r"""Let the clients' losses be L-smooth. At the start of every round let the mean gradient G be at most B,
-            and its part normal to $\mathcal M_r$, $(I - UU^\top)G(I - VV^\top)$, at most $\epsilon$; let every
-            truncation remove at most $\vartheta$. From a common start, the weights of Algorithm 1 with full correction
-            after T rounds are within $\frac{(3a - 2)^T - 1}{3(a - 1)}\left(\frac{a - 1}L(\epsilon - B) + \lambda s_*(1
-            + \lambda L)^{s_* - 1}B + \vartheta\right)$ of the weights of FedLin, the full-rank method, with $a = (1 +
-            \lambda L)^{s_*}$. For rounds of length $h = \lambda s_*$ with $hL \le 1$ over a fixed time Th this is
-            $d_1\epsilon + d_2h + d_3\vartheta/h$, as in Theorem 5. Each term by itself is attained: the terms in
-            $\epsilon$ and $\vartheta$ by one round with one step, the term in B by one round with two steps.""",
+            r"""Let the clients' losses be L-smooth. At the start of every round let the mean gradient G have norm at
+            most B, and its part normal to $\mathcal M_r$, $(I - UU^\top)G(I - VV^\top)$, norm at most $\epsilon$; let
+            every truncation remove at most $\vartheta$. From a common start, the weights of Algorithm 1 with full
+            correction after T rounds are within $\frac{(3a - 2)^T - 1}{3(a - 1)}\left(\frac{a - 1}L(\epsilon - B) +
+            \lambda s_*(1 + \lambda L)^{s_* - 1}B + \vartheta\right)$ of the weights of FedLin, the full-rank method,
+            with $a = (1 + \lambda L)^{s_*}$. For rounds of length $h = \lambda s_*$ with $hL \le 1$ over a fixed time
+            Th this is $d_1\epsilon + d_2h + d_3\vartheta/h$, as in Theorem 5. Each term by itself is attained: the
+            terms in $\epsilon$ and $\vartheta$ by one round with one step, the term in B by one round with two
+            steps.""",
             {"meaning": "normal"},
             r"Theorem 5 is cited from work on the projected flow (5), which lacks only the gradient's part normal to "
-            r"$\mathcal M_r$: there a right-hand side is $\epsilon$ close to $\mathcal M_r$ if that part is at most "
-            r"$\epsilon$.",
+            r"$\mathcal M_r$. In that work a right-hand side is called $\epsilon$ close to $\mathcal M_r$ if this part "
+            r"is at most $\epsilon$.",
             ({"normal": 0.0}, {"normal": 0.99}, {"drift": 0.0}, {"drift": 0.99}, {"cut": 0.0}, {"cut": 0.99}),
         ),
     ),
@@ -182,8 +183,8 @@ def measure_beside(context: Context) -> list[Beside]:
     expect=("holds", "proof"),
     intended=Intended(
         "normal to the manifold",
-        r"“whose solution is close to a full-rank solution, see Theorem 5”, which has “$F(Y)$ is $\epsilon$ close to "
-        r"$\mathcal{M}_r$” for the flow (5), the projection onto the tangent plane.",
+        r"“whose solution is close to a full-rank solution, see Theorem 5”; that theorem assumes “$F(Y)$ is "
+        r"$\epsilon$ close to $\mathcal{M}_r$” for the flow (5), which is projected onto the tangent plane.",
     ),
     print="unstated",
 )

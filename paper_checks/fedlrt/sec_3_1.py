@@ -205,8 +205,8 @@ def measure_shared(context: Context) -> Shared:
             ({"share": 1.01}, {"bases": "own"}, {"room": -1}),
         ),
     ),
-    because=r"The summand $\tilde W_r^{s_*}$ lacks the index c that (32) has. “Preserved” means that the rank is at "
-    "most 2r.",
+    because=r"The summand $\tilde W_r^{s_*}$ lacks the index c that (32) has. “The rank 2r is preserved” must "
+    "mean rank at most 2r.",
     expect=("holds", "proof"),
     intended=Intended(
         "rank at most 2r",

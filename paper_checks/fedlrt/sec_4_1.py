@@ -81,9 +81,9 @@ def make_problems(context: Context) -> dict[tuple[str, int], Setting]:
     readings=(
         Reading(
             "in each normalisation of the polynomials",
-            """With 10,000 points and value 1 at 1, polynomials orthonormal for dx or for the uniform law, the minimiser
-            is $W_r$, the only one, and 1, 2, 4, 8 and 16 clients have as many points each. (For 32 clients these are
-            312.5, which is rounding.)""",
+            """With 10,000 points and polynomials that equal 1 at x = 1, or are orthonormal with respect to dx or to
+            the uniform distribution, the minimiser is $W_r$, the only one, and 1, 2, 4, 8 and 16 clients have as many
+            points each. (For 32 clients these are 312.5, which is rounding.)""",
             why="A setting is judged by whether what it defines exists. Left open are the normalisation of the "
             "polynomials, the law of $W_r$, rank and size of the start, the number of rounds, how 32 clients are "
             "weighted, and in Section 4.1, not in Figure 4, which correction is used.",
@@ -169,16 +169,16 @@ ADMITTED = (
         ),
     ),
     best={"rate": Best(3.99e-3, "searched: the largest admitted rate for 32 clients, the least of 24 draws")},
-    because="If polynomials are 1 at x = 1, the step works for any number of clients. If orthonormal, it is "
-    "too large for 32 clients in all 24 draws.",
+    because="If polynomials equal 1 at x = 1, the step works for any number of clients. If they are orthonormal, "
+    "it is too large for 32 in all 24 draws.",
     expect=("ambiguous", "search"),
     intended=Intended(
         "value 1 at 1",
-        "“the Legendre polynomial basis of degree n-1” (Section 4.1): without further word Legendre polynomials have "
-        "the value 1 at 1.",
+        "“the Legendre polynomial basis of degree n-1” (Section 4.1): by default, Legendre polynomials equal 1 at "
+        "x = 1.",
     ),
     print="unstated",
-    ambiguous="Section 4.1 does not state the normalisation. By default, Legendre polynomials have the value 1 at 1. "
+    ambiguous="Section 4.1 does not state the normalisation. By default, Legendre polynomials equal 1 at x = 1. "
     "Orthonormal ones bring the rank “within a few aggregation rounds”, as the text says of this test",
 )
 def claim_hom_stepsize(
@@ -266,14 +266,15 @@ def follow_errors(context: Context) -> Errors:
     hypotheses=(Dropped(f"last singular value of the target above {WEAKEST} of its norm", {"basis": "weak target"}),),
     vary=("early",),
     best={"early": Best(0.18, f"searched: the latest on 16 draws, one start, in the readings that pass ({COMMAND})")},
-    because="Normalisation and start are not stated. If polynomials are 1 at x = 1, the rank falls below 4 from "
-    "starts of size 0.01 in most draws.",
+    because="The normalisation and start are not stated. If polynomials equal 1 at x = 1, the rank falls below 4 "
+    "from starts of size 0.01 in most draws.",
     uses=("fedlrt/exp-homogeneous",),
     expect=("holds", "search"),
     intended=Intended(
         "orthonormal for the uniform law with a start of size 0.01",
-        "“identify the correct rank within a few aggregation rounds”: tens with these polynomials; with value 1 "
-        "at 1 at least 285 from starts of size 0.1, and hundreds of thousands to 1e-5.",
+        "“identify the correct rank within a few aggregation rounds”: this takes tens of rounds with these "
+        "polynomials, but with polynomials that equal 1 at x = 1 at least 285 from starts of size 0.1, and hundreds of "
+        "thousands to 1e-5.",
     ),
     print="unstated",
 )
@@ -344,8 +345,8 @@ OTHER_STARTS = (
         )[1:],
     ),
     uses=("fedlrt/exp-homogeneous",),
-    because="Normalisation and start are not stated. If polynomials are 1 at x = 1, the rank can fall below 4 "
-    "permanently from a start of size 0.01.",
+    because="The normalisation and start are not stated. If polynomials equal 1 at x = 1, the rank can fall below "
+    "4 for good from a start of size 0.01.",
     expect=("holds", "search"),
     intended=Intended(
         "orthonormal for the uniform law with a start of size 0.01",
@@ -425,17 +426,18 @@ def count_rounds(context: Context) -> list[Counts]:
     readings=(
         Reading(
             "rounds to a distance",
-            "With polynomials orthonormal for the uniform law and the simplified correction 32 clients need fewer "
-            "rounds than one to come within a distance of the minimiser.",
-            why="Figure 4 has the simplified correction and distances by rounds; the text names no normalisation. With "
-            "value 1 at 1 the start of size 0.01 comes near no minimiser (fedlrt/claim-hom-error).",
+            "With polynomials orthonormal with respect to the uniform distribution and the simplified correction, "
+            "32 clients need fewer rounds than one to come within a distance of the minimiser.",
+            why="Figure 4 shows the simplified correction and distances by rounds; the text does not give the "
+            "normalisation. With polynomials that equal 1 at x = 1, the run from a start of size 0.01 does not come "
+            "near a minimiser (fedlrt/claim-hom-error).",
         ),
     ),
     control=Form(
         """With the simplified correction 32 clients need somewhat more rounds than one, at most 6 %: on eight sets of
-        points 1.3 to 3.1 % more to distances of 1e-2 and 1e-5 with polynomials orthonormal for the uniform law, and
-        0.09 to 0.6 % to a distance of 0.1 with those for dx. With the full correction they need the same number within
-        one round, on these sets to these distances.""",
+        points 1.3 to 3.1 % more to distances of 1e-2 and 1e-5 with polynomials orthonormal with respect to the uniform
+        distribution, and 0.09 to 0.6 % to a distance of 0.1 with those for dx. With the full correction they need the
+        same number within one round, on these sets to these distances.""",
         {"least": 0.0, "most": 0.06, "within": 1.0},
     ),
     vary=(),
@@ -497,8 +499,8 @@ LEVELS = (1e-2, 1e-3, 1e-4, 1e-5)
     },
     importance="result",
     uses=("fedlrt/claim-hom-error",),
-    because="Normalisation, targets and start are not stated. Our run reaches a factor of 10. Over 16 draws, the "
-    "largest factor is 8.4 to 298.",
+    because="The normalisation, targets and start are not stated. Our run reaches a factor of 10. In 16 draws, the "
+    "largest factor ranges from 8.4 to 298.",
     expect=("holds", "search"),
     intended=Intended(
         "orthonormal for the uniform law with a start of size 0.01",

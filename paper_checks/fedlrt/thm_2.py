@@ -72,8 +72,8 @@ def measure_truncated(context: Context) -> list[Truncated]:
     iteration t of Algorithm 1 with variance correction and truncation threshold $\vartheta$, and $0 < \lambda \le
     \frac1{12Ls_*}$ (Theorem 9: $0 \le \lambda$). Then $\mathcal{L}(U^{t+1}S^{t+1}V^{t+1,\top}) -
     \mathcal{L}(U^tS^tV^{t,\top}) \le -s_*\lambda(1 - 12s_*\lambda L)\|\nabla_{\tilde S}\mathcal{L}(\tilde U\tilde
-    S\tilde V^\top)\|^2 + L\vartheta$. (35) has $\|\tilde U^\top F(\tilde W_r)\tilde V\|$ for the norm of the gradient,
-    and (38) has $\|\nabla_{\tilde S}\mathcal{L}(U^tS^tV^{t,\top})\|$.""",
+    S\tilde V^\top)\|^2 + L\vartheta$. (35) writes $\|\tilde U^\top F(\tilde W_r)\tilde V\|$ for the norm of the
+    gradient, and (38) writes $\|\nabla_{\tilde S}\mathcal{L}(U^tS^tV^{t,\top})\|$.""",
     measure=measure_truncated,
     control=Form(
         r"$\vartheta\|\nabla\mathcal{L}(\tilde W_r^*)\| + \frac L2\vartheta^2$ instead of $L\vartheta$.",

@@ -77,10 +77,11 @@ def measure_runs(context: Context) -> list[Run]:
     "fedlrt/thm-3",
     where="Section 3.2, Theorem 3, eq. (13); Appendix F.3, Theorem 10, eq. (37)",
     says=r"""Let $\mathcal{L}_c$ and $\mathcal{L}$ be L-smooth with constant L (the general assumption of Section 3.2;
-    Theorem 10: L, for all $c = 1, \ldots, C$), and $\tilde U^t\tilde S^t\tilde V^{t,\top}$ the augmented representation
-    at iteration t. Algorithm 1 with full variance correction guarantees, for learning rate $\lambda \le \frac1{12Ls_*}$
-    and final iteration T: $\min_{t=1,\ldots,T}\|\nabla_{\tilde S}\mathcal{L}(U^tS^tV^{t,\top})\|^2 \le
-    \frac{48L}T(\mathcal{L}(U^1S^1V^{1,\top}) - \mathcal{L}(U^{T+1}S^{T+1}V^{T+1,\top})) + 48L^2\vartheta$.""",
+    Theorem 10 assumes it of $\mathcal{L}$, “for all $c = 1, \ldots, C$”), and $\tilde U^t\tilde S^t\tilde V^{t,\top}$
+    the augmented representation at iteration t. Algorithm 1 with full variance correction guarantees, for learning rate
+    $\lambda \le \frac1{12Ls_*}$ and final iteration T: $\min_{t=1,\ldots,T}\|\nabla_{\tilde
+    S}\mathcal{L}(U^tS^tV^{t,\top})\|^2 \le \frac{48L}T(\mathcal{L}(U^1S^1V^{1,\top}) -
+    \mathcal{L}(U^{T+1}S^{T+1}V^{T+1,\top})) + 48L^2\vartheta$.""",
     measure=measure_runs,
     control=Form(
         r"""$s_*\lambda L = 1/24$, the rate of the proof, and $48L$ times the mean of
@@ -302,9 +303,9 @@ def measure_limits(context: Context) -> list[Limit]:
         projected gradient.) The part $(I - P_U)\nabla\mathcal{L}(I - P_V)$ need not vanish. Take one client, one local
         step with $0 < \lambda \le \frac1{12L}$, a threshold $\frac{\lambda L}4 < \vartheta < \frac12$ (arbitrarily
         small for small $\lambda$) for the tail from $\sigma_{r_1+1}$ on, and the loss $\frac12\|W - bb^\top -
-        \frac12e_4e_4^\top\|^2$ with $b = e_1 + \frac12e_2$, whose solution has rank two. From $e_1e_1^\top$ on, every
-        round truncates the weights to rank one, and they converge to $bb^\top$. This point is $\frac12 > \vartheta$
-        away from the only stationary point and has a gradient of norm 1/2.""",
+        \frac12e_4e_4^\top\|^2$ with $b = e_1 + \frac12e_2$, whose solution has rank two. Starting from
+        $e_1e_1^\top$, every round truncates the weights to rank one, and they converge to $bb^\top$. This point is
+        $\frac12 > \vartheta$ away from the only stationary point and has a gradient of norm 1/2.""",
         {"which": "projected"},
         mutants=({"which": "whole"}, {"corrected": False}),
     ),

@@ -27,7 +27,7 @@ from paper_checks.methods.relations import Relation, Relations, relations
     Under Assumption 1, if $0 < \lambda \le \frac1{12Ls_*}$, Algorithm 5 leads to
     $\mathcal{L}(U^{t+1}S^{t+1}V^{t+1,\top}) - \mathcal{L}(U^tS^tV^{t,\top}) \le -C\|\nabla_{\tilde S}\mathcal{L}(\tilde
     W_r)\|^2 + L\vartheta$ with $C = s_*\lambda(1 - \delta^2 - 12s_*\lambda L + \delta^2s_*\lambda)$ (not the number C
-    of clients); (41) has $\|\tilde U^\top F(\tilde W_r)\tilde V\|$ for the norm of the gradient.""",
+    of clients); (41) writes $\|\tilde U^\top F(\tilde W_r)\tilde V\|$ for the norm of the gradient.""",
     measure=measure_simplified,
     control=Form(
         r"""With $\|\nabla_{\hat S}\mathcal{L}_c\| \le \delta\|\nabla_{\tilde S}\mathcal{L}\|$ instead of (14),
@@ -129,7 +129,7 @@ def is_linear(one: Trace) -> bool:
 
 @relations(
     "fedlrt/thm-11-hat-lines",
-    where=r"Appendix G.1, bounds of both terms of eq. (44): the lines without Assumption 1 (with "
+    where=r"Appendix G.1, bounds on both terms of eq. (44): the lines without Assumption 1 (with "
     r"it: fedlrt/thm-11-hat-first and fedlrt/thm-11-hat-second), with $\tilde S$ for the $\hat S$ after it, and a "
     r"small s for the capital one at $\tilde W_{r,c}$ in the second term, in our copy of the paper",
     says=THEOREM
@@ -259,7 +259,7 @@ _STRONGER = (
 
 @claim(
     "fedlrt/thm-11-hat-first",
-    where=r"Appendix G.1, bound of the first term of eq. (44): from its first to its last expression (the lines "
+    where=r"Appendix G.1, bound on the first term of eq. (44): from its first to its last expression (the lines "
     r"between them that do without Assumption 1: fedlrt/thm-11-hat-lines), with $\tilde S$ for the $\hat S$ after (II) "
     "in our copy of the paper",
     says=THEOREM + r"$\langle\hat S^* - \hat S, -\nabla_{\hat S}\mathcal{L}(\tilde W_r)\rangle \le \frac\lambda "
@@ -318,7 +318,7 @@ def thm_11_hat_first(
 
 @claim(
     "fedlrt/thm-11-hat-second",
-    where=r"Appendix G.1, bound of the second term of eq. (44): from its first to its last expression (the lines "
+    where=r"Appendix G.1, bound on the second term of eq. (44): from its first to its last expression (the lines "
     r"between them that do without Assumption 1: fedlrt/thm-11-hat-lines), with $\tilde S$ for the $\hat S$ in the "
     "middle in our copy of the paper",
     says=THEOREM

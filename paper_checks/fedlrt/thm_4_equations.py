@@ -93,8 +93,8 @@ def _shown(one: Trace) -> dict[str, object] | None:
     vary=("second",),
     uses=("fedlrt/eq-39",),
     importance="detail",
-    because="The two expressions have opposite signs. The corner matrix in the second has a wrong size or, if n by n, "
-    "selects other entries.",
+    because="The two expressions have opposite signs. The corner matrix in the second has the wrong size or, if n by "
+    "n, selects other entries.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -201,8 +201,8 @@ def eq_40(
         ),
     ),
     kind="definition",
-    because="Two of the three blocks of the augmentation are off the diagonal. The third, the lower right one, is on "
-    "it.",
+    because="The paper calls all three blocks of the augmentation off-diagonal, but the lower right one is on the "
+    "diagonal.",
     expect=("holds", "proof"),
     intended=Intended(
         "the corner and the rest",

@@ -160,7 +160,7 @@ def eq_16(
     uses=("fedlrt/eq-16",),
     kind="definition",
     importance="detail",
-    because=r"$\tilde S(0)$ is 2r by 2r but is printed between factors of rank r. The projection is that of $S_0$.",
+    because=r"$\tilde S(0)$ is 2r by 2r but is printed between factors of rank r, where $S_0$ belongs.",
     expect=("holds", "search"),
     intended=Intended(
         "as corrected",
@@ -273,7 +273,7 @@ LONG_STEP = {"time over d_3": 3, "theta over d_2 d_3": 9, "cut part over d_2 d_3
         LITERAL,
         Reading(
             "steps up to 1",
-            r"For $\Delta t \le 1$ and B a bound of the gradient the printed bound holds, with $d_1 = 0$, $d_2 = "
+            r"For $\Delta t \le 1$ and B a bound on the gradient, the printed bound holds, with $d_1 = 0$, $d_2 = "
             r"Be^L$ and $d_3 = 1$.",
             {"longest": 1},
             r"$\Delta t$ is one step of an integrator, hence short; any other bound on it would replace 1 and change "

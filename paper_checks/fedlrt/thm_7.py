@@ -149,7 +149,8 @@ def measure_clients(context: Context) -> list[Trace]:
     ),
     uses=("fedlrt/eq-26",),
     importance="detail",
-    because=r"F is the negative gradient, so the steps are added. The correction is added in each of the $s_*$ steps.",
+    because=r"F is the negative gradient, so the steps are added. The correction, added in every step, lacks the "
+    "factor $s_*$.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -254,8 +255,8 @@ def eq_32(
         mutants=({"transposed": True}, {"transposed": False, "share": 0.99}),
     ),
     importance="detail",
-    because=r"F has n columns and $\tilde V^\top$ has 2r rows, so the product does not exist for $2r < n$. Sums lack "
-    "brackets around both terms.",
+    because=r"F has n columns and $\tilde V^\top$ has 2r rows, so the product does not exist for $2r < n$. The sums "
+    "lack brackets around both terms.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",

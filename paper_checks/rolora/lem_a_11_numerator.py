@@ -362,7 +362,7 @@ r"""The largest step, $(\delta^0)^2 = 3/4$, $\bar b = g$ and a small angle: the 
     intended=Intended(
         "literal",
         r"(101) keeps the bars, “$\delta^t|1 - 2\eta((1-(\delta^0)^2) - \epsilon')\|b^*\|^2|$”, "
-        r"from a lower bound of $\|\bar b\|^2$ alone, “with probability at least $1 - q^{-10}$”; A.4 has $q = "
+        r"from a lower bound on $\|\bar b\|^2$ alone, “with probability at least $1 - q^{-10}$”; A.4 has $q = "
         r"\max\{\log N, d\}$",
     ),
     print="inconsistent",

@@ -137,8 +137,8 @@ def enclose(value: float) -> Rounded:
     expect=("holds", "proof"),
     intended=Intended(
         "for a suitable step",
-        r"“converges exponentially” (1.1) names no step, and A.4 has “with proper choice of step size $\eta$”; only "
-        r"the end point $\eta\|b^*\|^2 = 1$ fails",
+        r"“converges exponentially” (1.1) does not name a step, and A.4 has “with proper choice of step size $\eta$”; "
+        r"only the end point $\eta\|b^*\|^2 = 1$ fails",
     ),
 )
 def txt_exponential(

@@ -268,7 +268,7 @@ def lines_of(data: Steps, widest: float, minus: bool) -> dict[str, tuple[NDArray
         r"""For $\eta \le 1/(2L_{max}^2)$ instead of $1/L_{max}^2$, with the factor $(\epsilon' + 1)^2$ of (76) in the
         second premise, and with $(g - \bar b)^\top(\bar b - g)$ for its negative before (155), every line holds as
         printed. Here $E[\nabla_al]$ is (49) throughout, as in (126). There $1 - 2\eta\|\bar b\|^2 \ge -\epsilon'^2$;
-        for longer steps it can be much below 0: then a lower bound of $\|\bar b\|$ does not bound its modulus, as (144)
+        for longer steps it can be much below 0: then a lower bound on $\|\bar b\|$ does not bound its modulus, as (144)
         has it, and (160) omits the bars.""",
         {"longest": 0.5, "minus": False},
         mutants=({"longest": 0.55}, {"widest": 0.108}, {"minus": True}),

@@ -101,7 +101,7 @@ def test_a_proof_s_page():
     assert fix.startswith("# Proof of invented/proved-fix\n\nnowhere; as corrected; it does not hold as printed.\n")
     assert "\nAs corrected:\n\n> $`K = 1`$\n" in fix
     assert "## Proof\n\nx - x^2 = x (1 - x), both factors non-negative on [0, 1].\n" in fix
-    assert "## What a machine verifies\n\ntwo non-negative factors.\n" in fix
+    assert "## What a machine verifies\n\nTwo non-negative factors.\n" in fix
     certified = pages["invented--certified"]
     assert "nowhere; as printed." in certified
     assert "As corrected" not in certified

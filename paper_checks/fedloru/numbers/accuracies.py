@@ -296,7 +296,7 @@ def txt_100(
             "The mean of FedLoRU's accuracies in v1 Table 1 is above FedLoRA's mean and FedHM's mean over the cells "
             "that have both methods.",
             {"mean": "cells"},
-            "The sentence sums up a table and names no setting.",
+            "The sentence sums up a table and does not name a setting.",
             ({"lead": 4.5},),
         ),
         Reading(

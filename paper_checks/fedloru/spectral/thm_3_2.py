@@ -520,7 +520,7 @@ def _judge_sizes(instances: Sequence[Instance], most: float, relative: bool) -> 
             "small in itself",
             r"A negative gap arises only where the largest singular value of $H_{\mathrm{true}}$, $|\theta_0|$, is "
             "small as a number: below a fixed one, here 1.",
-            why="The sentence names no scale with which the singular value is compared.",
+            why="The sentence does not name a scale with which the singular value is compared.",
         ),
         Reading(
             "extremely small against the noise",

@@ -186,7 +186,7 @@ def limiting_eigenvalue(
         LITERAL,
         Reading(
             "bounds put right",
-            r"As printed, with $L_N$ and $U_N$ as the lower and the upper bound of $\mu_N$.",
+            r"As printed, with $L_N$ and $U_N$ as the lower and the upper bound on $\mu_N$.",
             {"upper": "U"},
             "The proof has “L_N, U_N are lower and upper bound” (A.2), and (5) puts the largest eigenvalues at $U_N$.",
             ({"coefficient": 1.2}, {"edge": 1.1}),
@@ -312,7 +312,7 @@ def limit_inside(noise: Noise, share: float, interior: str, edge: float) -> floa
         LITERAL,
         Reading(
             "bounds put right",
-            r"As printed, with $L_N$ and $U_N$ as the lower and the upper bound of $\mu_N$, and with R for the printed "
+            r"As printed, with $L_N$ and $U_N$ as the lower and the upper bound on $\mu_N$, and with R for the printed "
             "P, which the paper does not define.",
             {"upper": "U"},
             "The proof has “L_N, U_N are lower and upper bound” (A.2), and (2) puts the largest eigenvalues at $U_N$.",

@@ -23,18 +23,20 @@ SETTING = (
 NORMALISED = {
     "plain": (
         "value 1 at 1",
-        "polynomials of value 1 at 1",
-        "The text names no normalisation; Legendre polynomials without further word have the value 1 at 1.",
+        "polynomials that equal 1 at x = 1",
+        "The text does not give the normalisation; by default, Legendre polynomials equal 1 at x = 1.",
     ),
     "dx": (
         "orthonormal for dx",
-        "polynomials orthonormal for dx",
-        "The text names no normalisation; a basis of polynomials on [-1, 1] is often orthonormal for dx.",
+        "polynomials orthonormal with respect to dx",
+        "The text does not give the normalisation; a basis of polynomials on [-1, 1] is often orthonormal with respect "
+        "to dx.",
     ),
     "uniform": (
         "orthonormal for the uniform law",
-        "polynomials orthonormal for the uniform law",
-        "The text names no normalisation; the points are uniform, and these are orthonormal for their law.",
+        "polynomials orthonormal with respect to the uniform distribution",
+        "The text does not give the normalisation; the points are uniform, and these polynomials are orthonormal with "
+        "respect to their distribution.",
     ),
 }
 """Name of the reading, what it says, and why, by basis."""
@@ -75,7 +77,9 @@ def normalisation_readings(
         normalisation, _, size = basis.partition(", size ")
         name, says, reason = NORMALISED[normalisation]
         start, left = (
-            (run_conditions(size or "0.01", one), " Law of $W_r$ and start are not given either.") if run else ("", "")
+            (run_conditions(size or "0.01", one), " The distribution of $W_r$ and the start are not given either.")
+            if run
+            else ("", "")
         )
         found.append(
             Reading(

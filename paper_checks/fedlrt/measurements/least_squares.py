@@ -99,6 +99,6 @@ def follow_all(context: Context) -> Followed:
 
 
 EARLY = (
-    " The few rounds are not counted; Section 4.1 and Figure 4 call them early in the training: a quarter of the run "
-    "is taken for the most."
+    " The paper does not say how many “a few” rounds are; Section 4.1 and Figure 4 call them early in the training, so "
+    "we allow at most a quarter of the run."
 )

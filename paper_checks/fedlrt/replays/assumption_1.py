@@ -30,8 +30,9 @@ def assumption_1(factor: Fraction = Fraction(2)) -> str:
     require(non_negative(start), "the square outside for the global loss")
     require(non_negative(client), "the square outside for a client")
     return (
-        r"$\delta(2-\delta)g^2$ and $\delta g(2b + \delta g)$ minus the squared norm outside the "
-        "block are sums of products of non-negative quantities"
+        r"$\delta(2-\delta)g^2$ at the start, and $\delta g(2b + \delta g)$ for a client, minus the squared norm "
+        r"outside the block are sums of products of non-negative quantities, where $g = \|\nabla_{\tilde "
+        r"S}\mathcal{L}\|$ and $b = \|\nabla_S\mathcal{L}_c\|$"
     )
 
 

@@ -97,8 +97,8 @@ def claim_het_converge(values: Values) -> Violation:
         error=Fraction(1, 2),
         sampled=DRAWN,
         assumes=assumes,
-        reads="polynomials orthonormal for the uniform law, steps of 1e-3, targets of rank 1, tau = 0.01, "
-        "normal start of unit size cut to rank 5: rounds of FeDLRT to 1e-5 times what should be the gain, "
+        reads="polynomials orthonormal with respect to the uniform distribution, steps of 1e-3, targets of rank 1, tau "
+        "= 0.01, normal start of unit size cut to rank 5: rounds of FeDLRT to 1e-5 times what should be the gain, "
         "and those of FedLin",
     )
 

@@ -60,7 +60,7 @@ def thm_2_as_printed(values: Values) -> Violation:
         -at.rate * (1 - 12 * at.rate) * square + theta,
         assumes=assumes,
         given=at.given,
-        reads="one client, one step, L = |W - B|^2/2, rank 1 before and after, however the truncation rule is read "
+        reads="one client, one step, loss |W - B|^2/2, rank 1 before and after, however the truncation rule is read "
         "(if its tail excludes the kept values, this also holds with theta = 3/2): change of the loss, against the "
         "printed bound",
     )
@@ -95,7 +95,7 @@ def eq_36_as_printed(values: Values) -> Violation:
         theta,
         assumes=assumes,
         given=at.given,
-        reads="one client, one step, L = |W - B|^2/2: rise of the loss by truncation, against L theta",
+        reads="one client, one step, loss |W - B|^2/2: rise of the loss by truncation, against L theta",
     )
 
 

@@ -46,7 +46,7 @@ def thm_3_as_printed(values: Values) -> Violation:
         48 * (square - inner(after, after)) / 2 + 48 * theta,
         assumes=assumes,
         given=at.given,
-        reads="one client, one step, L = |W - B|^2/2, rank 1 before and 2 after, because nothing is "
+        reads="one client, one step, loss |W - B|^2/2, rank 1 before and 2 after, because nothing is "
         "cut: squared gradient against the printed bound",
     )
 
@@ -86,7 +86,7 @@ def thm_3(
         require(0 < y <= 2 * limit and constant * fallen >= 2, f"the constant at {place}")
     cost_of_truncation(Fraction(1, 2))
     return (
-        "the exact worst case of the local steps, attained by a quadratic, smoothness along the truncation, and the "
+        "the exact worst case of the local steps (a quadratic attains it), smoothness along the truncation, and the "
         "mean over the rounds"
     )
 

@@ -149,7 +149,7 @@ def eq_32_as_printed(values: Values) -> Violation:
         Fraction(0),
         assumes=at.assumes,
         given=at.given,
-        reads="one client, one step, L = |W - B|^2/2: squared distance of the two sides",
+        reads="one client, one step, loss |W - B|^2/2: squared distance of the two sides",
     )
 
 
@@ -319,7 +319,7 @@ def eq_33_as_printed(values: Values) -> Violation:
         Fraction(0),
         assumes=at.assumes,
         given=at.given,
-        reads="one client, one step, L = |W - B|^2/2: distance of the two expressions",
+        reads="one client, one step, loss |W - B|^2/2: distance of the two expressions",
     )
 
 

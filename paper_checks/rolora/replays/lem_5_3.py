@@ -56,7 +56,7 @@ def lem_5_3(
 
 
 def first_step(values: Values) -> Violation:
-    """One client in the plane, by the law of the samples: a lower bound of the probability of failure.
+    """One client in the plane, by the law of the samples: a lower bound on the probability of failure.
 
     With T = z / chi_m (z normal) and R = chi^2_(m-1) / m, independent, the step leads to a + 2 s s_bar delta R u, s_bar
     = c + delta T. P(|T| > r) <= (1 + r^2)^(-m/2), and by Chebyshev R is within r of 1 but for 2 (m-1) / (m r - 1)^2.
@@ -96,7 +96,7 @@ def first_step(values: Values) -> Violation:
         assumes=assumes,
         given={"m": m},
         reads="s = eta |b*|^2, |b*| = 1, delta_0 = sine, eps_3 = eps_2, one client, m = C q samples; a "
-        "lower bound of the probability that delta_1 is above the bound, which tends to 1 with more "
+        "lower bound on the probability that delta_1 is above the bound, which tends to 1 with more "
         "samples, and 2 q^-10",
     )
 

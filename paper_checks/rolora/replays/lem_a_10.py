@@ -48,7 +48,7 @@ def lem_A_10(
 
 @replay("rolora/lem-A.10")
 def lem_A_10_as_printed(values: Values) -> Violation:
-    """One client, delta = 3/5: a lower bound of the probability that the printed bound fails, against 2 q^-10.
+    """One client, delta = 3/5: a lower bound on the probability that the printed bound fails, against 2 q^-10.
 
     Across a, in the plane of a and a*, the gradient is -2 delta s R |b*|^2, m R a chi-square of m - 1 degrees of
     freedom independent of s, and its expectation a number, or by (49) -2 delta s |b*|^2. Given s, they are that near
@@ -70,7 +70,7 @@ def lem_A_10_as_printed(values: Values) -> Violation:
         1 - within - outside,
         2 * at.q[0] ** -10,
         assumes=assumes,
-        reads="one client, eps_3 = eps_2, m = C q samples, delta = 3/5; a lower bound of the probability of failure, "
+        reads="one client, eps_3 = eps_2, m = C q samples, delta = 3/5; a lower bound on the probability of failure, "
         "whether (49) or the mean over all samples is meant, which for every C tends to 1 as eps_2 to 0, and 2 q^-10",
     )
 

@@ -27,7 +27,7 @@ from paper_checks.stored_values import Values, fractions
 
 
 def nearly_across(values: Values, share: Fraction) -> tuple[tuple[Hypothesis, ...], Fraction]:
-    """Return what is assumed of one client in the plane, a* nearly across a, and a bound of P(the gradient is near).
+    """Return what is assumed of one client in the plane, a* nearly across a, and a bound on P(the gradient is near).
 
     With T = z / chi_m and R = chi^2_(m-1) / m, independent, s = cosine + delta T: along u the gradient misses its mean
     over all samples by 2 delta |s R - cosine (m-1)/m|, and |M||b| is delta |s| (1 + T^2)^(1/2). Let 10 cosine < |T| < 1
@@ -55,7 +55,7 @@ def inside(*numbers: tuple[str, Fraction]) -> tuple[Hypothesis, ...]:
 
 @replay("rolora/eq-62")
 def eq_62_as_printed(values: Values) -> Violation:
-    """Compare a lower bound of the probability, with (64) for c_5 >= 1/30."""
+    """Compare a lower bound on the probability, with (64) for c_5 >= 1/30."""
     e_0, e_3 = fractions(values, "eps_0", "eps_3")
     thresholds = inside(("eps_0", e_0), ("eps_3", e_3))
     assumes, missed = nearly_across(values, e_3)
@@ -64,7 +64,7 @@ def eq_62_as_printed(values: Values) -> Violation:
         1 - missed,
         right,
         assumes=(*thresholds, *assumes),
-        reads="one client, d = 2, cosine of the angle of a and a*, m samples; a lower bound of the "
+        reads="one client, d = 2, cosine of the angle of a and a*, m samples; a lower bound on the "
         "probability, and (64) for c_5 = 1/30; a smaller cosine and more samples do the same for any "
         "c_5",
     )
@@ -96,7 +96,7 @@ def eq_62_independent(c5: str = SUM_OF_FRESH_SAMPLES, net: Fraction = Fraction(1
 
 @replay("rolora/eq-65")
 def eq_65_as_printed(values: Values) -> Violation:
-    """(66) is 2 eps_3/(1 - eps_0) |M||b|; a lower bound of the probability that the gradient is farther off."""
+    """(66) is 2 eps_3/(1 - eps_0) |M||b|; a lower bound on the probability that the gradient is farther off."""
     e_0, e_2, e_3 = fractions(values, "eps_0", "eps_2", "eps_3")
     thresholds = inside(("eps_0", e_0), ("eps_2", e_2), ("eps_3", e_3))
     assumes, missed = nearly_across(values, e_3 / (1 - e_0))
@@ -107,7 +107,7 @@ def eq_65_as_printed(values: Values) -> Violation:
         1 - missed,
         right,
         assumes=(*thresholds, *assumes, enough),
-        reads="one client, d = 2, cosine of the angle of a and a*, m samples; a lower bound of the "
+        reads="one client, d = 2, cosine of the angle of a and a*, m samples; a lower bound on the "
         "probability that the gradient is farther from its mean over all samples than (66), and what is "
         "allowed with c_5 = 1/30; a smaller cosine and more samples do the same for any c_5 and any "
         "constant in m = Omega(q)",

@@ -157,6 +157,6 @@ def eq_59_as_read(values: Values) -> Violation:
         2 * enclose("exp", -c_5 * e_3**2 * n)[1],
         assumes=assumes,
         reads="one client, n samples, d dimensions in addition to the plane of a and a*, second iteration on the "
-        "samples of the first; a lower bound of the probability, and the bound for c_5; more samples do the same for "
+        "samples of the first; a lower bound on the probability, and the bound for c_5; more samples do the same for "
         "any c_5",
     )

@@ -25,7 +25,7 @@ def eq_22(c2: Fraction = Fraction(8, 3)) -> str:
 
 
 def mean_size(found: Second) -> Fraction:
-    """A lower bound of the mean size of every summand of (21), for w along b* with |b*| = 1.
+    """A lower bound on the mean size of every summand of (21), for w along b* with |b*| = 1.
 
     The m summands add up to n a'S v, S = X'X/n and v = (I - a a')a*, with a of the second iteration. Their sizes have
     one mean, as the rows of X can be exchanged, and it is at least the mean of |a'S v|.

@@ -54,7 +54,7 @@ def outliers(values: Values) -> int:
 
 
 def cosine_and_limit(values: Values, rank_allowed: Hypothesis) -> Violation:
-    r"""A lower bound of the printed limit of the mean cosine minus the limit itself.
+    r"""A lower bound on the printed limit of the mean cosine minus the limit itself.
 
     The limit is $A^2$ times the printed one, A the mean cosine between $m + \sqrt b z$ and m, the slopes along the
     outliers. In one dimension A is largest, $P(|z| \le |m|/\sqrt b)$, and

@@ -16,8 +16,8 @@ Matrix = list[list[Fraction]]
 
 TRUNCATED = {
     "vector": "first singular vector of the model before truncation",
-    "kept": "its first singular value",
-    "tail": "its second singular value",
+    "kept": "first singular value of that model",
+    "tail": "second singular value of that model",
 }
 
 _PAIRS = [(i, j) for i in range(2) for j in range(2)]

@@ -36,7 +36,7 @@ def iteration_count(values: Values) -> Violation:
 
 
 def one_iteration(values: Values) -> Violation:
-    """One client in the plane, any step: a lower bound of the probability that it misses C.
+    """One client in the plane, any step: a lower bound on the probability that it misses C.
 
     The step turns a by an angle whose tangent is a positive number times R, m R a chi-square of k = m - 1 degrees of
     freedom, and has to end within psi of a*, sin psi = C delta_0. So log R lies in an interval of length

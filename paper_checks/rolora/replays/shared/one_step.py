@@ -64,7 +64,7 @@ READS = (
 
 
 def missing_probability(bound: Fraction, root: Fraction) -> tuple[Fraction, Fraction]:
-    """A lower bound of P(|grad - E grad| > 2 delta bound), for (49) and for the mean over all samples, and the x of it.
+    """A lower bound on P(|grad - E grad| > 2 delta bound), for (49) and for the mean over all samples, and the x of it.
 
     Along a the gradient is 0 and (49) is 2 delta T (cosine + delta T). Across it the gradient misses its mean by 2
     delta |cosine (R - 1 + 1/m) + delta T R|, m R a chi-square of m - 1 degrees of freedom that T is independent of:
