@@ -88,12 +88,14 @@ def add_figure_options(parser: argparse.ArgumentParser, stored: bool = False) ->
     source.add_argument(
         "--recompute", action="store_true", help="compute all numbers again, even if they are cached or stored"
     )
-    source.add_argument(
-        "--from-runs",
-        action="store_true",
-        help="compute the numbers from the training runs in the output folder, even if they are stored, and make the "
-        "runs that are missing",
-    )
+    parser.set_defaults(from_runs=False)
+    if not stored:
+        source.add_argument(
+            "--from-runs",
+            action="store_true",
+            help="compute the numbers from the training runs in the output folder, even if they are stored, and make "
+            "the runs that are missing",
+        )
     parser.add_argument(
         "--require-real", action="store_true", help="refuse stand-in data (no figure uses any at present)"
     )

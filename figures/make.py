@@ -81,9 +81,9 @@ def make(
     project (`stored_numbers`) are drawn as they are and need no data sets. If their code has changed since, caption and
     manifest say so (`stale`). A picture is always drawn from the table in the CSV file.
 
-    Training runs are in `out/runs`: existing runs are used, and interrupted runs resume. At scale `quick`, and with
-    `recompute`, all runs are made again. Other long work resumes where it stopped if code, packages and data sets are
-    still the same.
+    Training runs are in `out/runs`: existing runs are used, and interrupted runs resume. With `recompute`, and at scale
+    `quick` without `from_runs`, all runs are made again. Other long work resumes where it stopped if code, packages and
+    data sets are still the same.
 
     Args:
         figure: The figure.

@@ -26,7 +26,8 @@ class LedgerError(ValueError):
 def import_alone(name: str) -> ModuleType:
     """Import a module of a paper, so that its numbers and those of other claims do not depend on what was imported.
 
-    Draws without a seed are the same in every process.
+    Draws without a seed start from one of the module's name. They can still differ between processes if the module is
+    the first to load numpy or torch, or if another module imports it first.
 
     Raises:
         LedgerError: It changes settings of the process.

@@ -274,7 +274,7 @@ def tune(
                 rows.append(row_of("choice", method, case, seed, rates[method.label], last, metric))
                 known = values.setdefault(method.label, {})
                 known[rates[method.label]] = known.get(rates[method.label], 0.0) + float(last[metric]) / len(cases)
-        further = {label: next_rate(known, sizes.rates) for label, known in values.items()}
+        further = {label: next_rate(known, sizes.rates, settings.scale) for label, known in values.items()}
         tried = [found] if (found := {label: rate for label, rate in further.items() if rate is not None}) else []
     return rows, {label: best_rate(known) for label, known in values.items()}
 

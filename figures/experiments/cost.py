@@ -37,7 +37,7 @@ def announce_cost(designs: Design | Sequence[Design], settings: Settings, left_o
         f"{total:.1e} floating-point operations, about {hours:,.{0 if hours >= 1 else 2}f} GPU hours at "
         f"{SUSTAINED / 1e12:g} TFLOP/s sustained (assumed), evaluations not counted"
     )
-    if any(len(design.rates) > 1 for design in every):
+    if settings.scale != "paper" and any(len(design.rates) > 1 for design in every):
         settings.announce("a learning rate that is best at an end of those tried needs runs beyond these")
     for text in left_out:
         settings.announce(f"not printed: {text}")

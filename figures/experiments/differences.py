@@ -226,7 +226,8 @@ The stored experiments run on a laptop, so data, width, samples and rounds are s
 `python -m figures.experiments.differences docs/figures` writes these tables. It compares every option of the paper's
 runs with every option of ours, defaults included. A source in parentheses names where the value in the column *paper*
 is from if the paper does not print it. Other settings have the same values in both, or belong to one that is listed,
-such as the betas of another optimiser.
+such as the betas of another optimiser. Below the paper's scale, a line whose best learning rate is at an end of the
+rates tried may try further ones, which are in the caption of the figure.
 """
 
 

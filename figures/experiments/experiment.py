@@ -135,7 +135,8 @@ def choose_rates(design: Design, settings: Settings) -> tuple[list[dict[str, Any
 
     The rate with the largest accuracy on the samples held out for validation is taken (personal models: on the clients'
     own held-out samples); a run that failed counts as 0, and of equals the first is taken. While the best rate of a
-    group is at an end of those tried, the group tries the `next_rate`.
+    group is at an end of those tried, the group tries the `next_rate`, but not at the paper's scale, where the grid is
+    the paper's.
     """
     if len(design.rates) < 2:
         return [], {line.rate_of: rate for line in design.lines for rate in design.rates}
@@ -151,7 +152,7 @@ def choose_rates(design: Design, settings: Settings) -> tuple[list[dict[str, Any
             rows.append(last)
             known = values.setdefault(line.rate_of, {})
             known[rate] = max(known.get(rate, 0.0), 0.0 if last["failed"] else last["value"])
-        further = {group: next_rate(known, design.rates) for group, known in values.items()}
+        further = {group: next_rate(known, design.rates, settings.scale) for group, known in values.items()}
         pairs = [(line, new) for line in tuned if (new := further[line.rate_of]) is not None]
     return rows, {group: best_rate(known) for group, known in values.items()}
 
@@ -161,7 +162,7 @@ def best_rate(values: Mapping[float, float]) -> float:
     return max(values, key=lambda rate: values[rate])
 
 
-def next_rate(values: Mapping[float, float], grid: Sequence[float]) -> float | None:
+def next_rate(values: Mapping[float, float], grid: Sequence[float], scale: str = "laptop") -> float | None:
     """Return the learning rate to try next, beyond the best if that is at an end of those tried; None if it is inside.
 
     The grid repeats in every decade. If no run has a positive value, a smaller rate is next.
@@ -170,12 +171,15 @@ def next_rate(values: Mapping[float, float], grid: Sequence[float]) -> float | N
         values: Value by learning rate tried; failed runs have 0.
         grid: The rates that were tried first, two or more; no rate beyond them by more than the factor `BEYOND` is
             tried.
+        scale: At the scale `paper` there is no further rate, because grids are the papers'.
 
     >>> next_rate({0.03: 0.6, 0.1: 0.7, 0.3: 0.8}, (0.03, 0.1, 0.3))
     1.0
     >>> next_rate({0.03: 0.8, 0.1: 0.7, 0.3: 0.7}, (0.03, 0.1, 0.3))
     0.01
     """
+    if scale == "paper":
+        return None
     best = best_rate(values)
     if best == min(values) or not any(values.values()):
         beyond = max(rate for rate in _decades(grid, -1) if rate < min(values))
@@ -187,8 +191,9 @@ def next_rate(values: Mapping[float, float], grid: Sequence[float]) -> float | N
 
 
 def _decades(grid: Sequence[float], sign: int) -> list[float]:
-    """Return the grid and its next four decades in a direction, rounded to six digits."""
-    return [float(f"{rate * 10.0 ** (sign * power):.6g}") for power in range(5) for rate in grid]
+    """Return the grid and its next four decades in a direction, rounded to twelve digits."""
+    further = [float(f"{rate * 10.0 ** (sign * power):.12g}") for power in range(1, 5) for rate in grid]
+    return [*grid, *further]
 
 
 def describe_rates(choice: pd.DataFrame, grid: Sequence[float]) -> str:

@@ -133,7 +133,7 @@ class Work:
         for task, value in values.items():
             rate = task.trial.settings["learning_rate"]
             by_rate[rate] = max(by_rate.get(rate, 0.0), value or 0.0)
-        further, best = next_rate(by_rate, self.groups[group][0].rates), best_rate(by_rate)
+        further, best = next_rate(by_rate, self.groups[group][0].rates, self.settings.scale), best_rate(by_rate)
         tried = ", ".join(f"{rate:g}: {value:.4f}" for rate, value in by_rate.items())
         then = "" if further is None else f"; {further:g} is next"
         say(f"{next(iter(values)).trial.label}: rate {best:g} of {tried}{then}")
@@ -311,7 +311,7 @@ def pack(store: Path, archive: Path, most: int, device: str = "cpu") -> list[str
 
 def environment_of(device: str) -> dict[str, Any]:
     """Return the machine, the name of a torch device, and the versions of the packages."""
-    named = torch.cuda.get_device_name(device) if device.startswith("cuda") else device
+    named = torch.cuda.get_device_name(device) if device.startswith("cuda") and torch.cuda.is_available() else device
     return {**machine(), "device": named, "packages": package_versions(PACKAGES)}
 
 

@@ -1,4 +1,4 @@
-"""Random generators that nobody seeded: what is drawn from them is the same in every process."""
+"""Random generators that nobody seeded: they are seeded around checks, replays and imports of modules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ _ENTROPY = "randbits"
 def generators_seeded(seed: int) -> Iterator[None]:
     """Seed what is drawn without a seed within; the global generators go on afterwards.
 
-    These are the generators of `random`, of numpy and of torch, and those of numpy that are made without a seed.
+    These are the generators of `random`, of numpy and of torch, and those of numpy that are made without a seed. A
+    library that is loaded only within keeps its own seed.
 
     Args:
         seed: A 32-bit seed.

@@ -166,7 +166,9 @@ def _line(some: Sequence[tuple[Equation, bool | None, bool]], points: Sequence[P
 
 def _check_signs(equations: Sequence[Equation], points: Sequence[Point], positive: Collection[str]) -> None:
     sides = (sympy.sympify(side) for equation in equations for side in (equation.left, equation.right))
-    for symbol in sorted({symbol for side in sides for symbol in side.free_symbols}, key=str):
+    found = {symbol for side in sides for symbol in side.free_symbols}
+    found |= {symbol for point in points for symbol in point}  # a side like |x|/x may have lost its symbols by the sign
+    for symbol in sorted(found, key=str):
         signed = symbol.is_extended_nonnegative or symbol.is_extended_nonpositive
         if signed and str(symbol) not in positive:
             raise UndefinedError(
@@ -190,9 +192,10 @@ def _assumed(equations: Sequence[Equation], points: Sequence[Point]) -> Iterator
     found = {symbol for one in equations for side in (one.left, one.right) for symbol in side.free_symbols}
     found |= {symbol for point in points for symbol in point}
     for fact in _KINDS:
-        names = sorted(str(symbol) for symbol in found if getattr(symbol, "_assumptions_orig", {}).get(fact))
-        if names:
-            yield f"{fact}: {', '.join(names)}"
+        for state, word in ((True, fact), (False, f"not {fact}")):
+            names = sorted(str(one) for one in found if getattr(one, "_assumptions_orig", {}).get(fact) is state)
+            if names:
+                yield f"{word}: {', '.join(names)}"
 
 
 def _remedy(symbol: sympy.Symbol) -> str:

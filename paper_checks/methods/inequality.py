@@ -247,7 +247,9 @@ def _require_fitting(case: Shown, count: int) -> None:
     Raises:
         UndefinedError: There are more or fewer.
     """
-    lengths = {name: len(column) for name, column in case.items()} if isinstance(case, Mapping) else {}
+    lengths: dict[str, int | str] = {}
+    if isinstance(case, Mapping):
+        lengths = {name: len(column) if hasattr(column, "__len__") else "one value" for name, column in case.items()}
     if isinstance(case, Sequence):
         lengths = {"the list": len(case)}
     wrong = [f"{name} has {length}" for name, length in lengths.items() if length != count]

@@ -93,12 +93,14 @@ def same(
 ) -> Relation:
     """Return the relation of two equal tensors, up to rounding or a stated resolution; different shapes break it.
 
-    Whole numbers have no rounding, so they are equal or not.
+    Whole numbers have no rounding, so without a resolution they are equal or not.
     """
     if left.shape != right.shape:
         return Relation(name, 1.0, 0.0, case=case)
     if not any(side.is_floating_point() or side.is_complex() for side in (left, right)):
-        return Relation(name, float((left != right).sum()), 0.0, case=case)
+        if not resolution:
+            return Relation(name, float((left != right).sum()), 0.0, case=case)
+        left, right = left.double(), right.double()
     scale = max(1.0, float(right.abs().max()) if right.numel() else 0.0)
     distance = float((left - right).abs().max()) if right.numel() else 0.0
     return Relation(name, distance, 0.0, error=relative * scale, case=case, size=scale, resolution=resolution)

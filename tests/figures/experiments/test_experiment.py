@@ -139,6 +139,20 @@ def test_smaller_rates_follow_where_every_run_fails():
     assert next_rate({0.005: 0.5, 0.01: 0.5, 0.02: 0.4, 0.05: 0.3}, (0.005, 0.01, 0.02, 0.05)) == 0.002
 
 
+def test_rates_of_a_grid_in_powers_continue_with_all_digits():
+    grid = (0.01, 10**-1.5)
+    assert next_rate({0.01: 0.5, 10**-1.5: 0.6}, grid) == 0.1
+    assert next_rate({0.01: 0.6, 10**-1.5: 0.5}, grid) == float(f"{10**-2.5:.12g}")
+
+
+def test_the_paper_s_grid_is_not_continued(monkeypatch):
+    monkeypatch.setattr(running, "carry_out", outcomes_by(lambda trial: trial.settings["learning_rate"]))
+    lines = tuple(replace(line, metric="accuracy") for line in LINES)
+    for scale, tried in (("paper", {0.03, 0.1}), ("laptop", {0.03, 0.1, 0.3, 1.0, 3.0, 10.0})):
+        table = run_design(Design(lines, 5, 1, (0.03, 0.1), 2), Settings(scale))
+        assert set(table[table.stage == CHOICE].rate) == tried
+
+
 def test_a_run_that_fails_is_a_row_without_a_value(monkeypatch):
     monkeypatch.setattr(running, "carry_out", outcomes_by(lambda trial: None if "FedLin" in trial.label else 0.5))
     table = run_design(Design(tuple(replace(line, metric="accuracy") for line in LINES), 5, 2, (0.1,)), Settings())

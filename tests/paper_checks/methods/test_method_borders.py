@@ -509,6 +509,29 @@ def test_signs_of_symbols_are_those_of_the_statement():
             judge_identity([Equation("a", POS, POS)], [{POS: 1}, {POS: value}], "", positive=("p",))
 
 
+def test_a_sign_by_which_a_symbol_vanished_from_the_sides_is_also_one():
+    for left in (sympy.sign(POS), abs(POS) / POS):
+        assert left == 1
+        with pytest.raises(UndefinedError, match="the symbol p has a sign"):
+            judge_identity([Equation("a", left, sympy.Integer(1))], [{POS: 2}], "all p")
+
+
+def test_a_scope_says_what_a_symbol_is_not():
+    odd, even = sympy.Symbol("k", integer=True, even=False), sympy.Symbol("l", even=True)
+    evidence = judge_identity([Equation("a", (-1) ** odd, sympy.Integer(-1))], [{odd: 3, even: 2}], "all integers k")
+    assert evidence.ok
+    assert "not even: k" in evidence.scope
+    assert "even: l" in evidence.scope
+
+
+def test_whole_numbers_are_equal_or_within_a_stated_resolution():
+    left, right = torch.tensor([10, 20]), torch.tensor([10, 21])
+    assert same("counts", left, right, relative=0.1).excess > 0
+    assert same("counts", left, right, relative=0.1, resolution="drawn counts").excess <= 0
+    assert same("counts", left, right, relative=0.01, resolution="drawn counts").excess > 0
+    assert same("masks", left > 15, right > 30, resolution="drawn counts").excess > 0
+
+
 def test_an_equation_that_fails_later_is_farther_from_passing():
     right, wrong = Equation("right", X, X), Equation("wrong", X, X + 3)
     point = [{X: sympy.Integer(1)}]

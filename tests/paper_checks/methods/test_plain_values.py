@@ -220,7 +220,7 @@ def test_whole_numbers_in_tensors_are_equal_or_not():
     assert same("masks", torch.tensor([True, False]), torch.tensor([True, True])).excess > 0
 
 
-@pytest.mark.parametrize("case", [{"x": np.arange(30.0)}, [{"x": 1.0}] * 5])
+@pytest.mark.parametrize("case", [{"x": np.arange(30.0)}, [{"x": 1.0}] * 5, {"x": 3.0}])
 def test_parameters_of_other_cases_are_refused(case):
     left = np.linspace(0.0, 2.0, 12)
     with pytest.raises(UndefinedError, match="parameters of each of the 12 cases, but"):
