@@ -45,7 +45,8 @@ class SharedSearch(StableRankEstimator):
         """Choose a basis, of few rows if they suffice for extreme eigenvalues alone, and draw probes.
 
         They suffice if bounds with a share `MISSED` of the error probability are close enough. By the whole of it the
-        intervals would be right as often as asked for, but a start that hides an eigenvalue would be common.
+        intervals would be right as often as asked for, but a start that hides an eigenvalue would be common. After
+        `FIRST_STEPS` rows, the whole of it decides.
 
         Raises:
             CurvatureError: A product is not finite.
@@ -89,8 +90,8 @@ class SharedSearch(StableRankEstimator):
         """Return an extreme eigenvalue: a Ritz value bounds it on one side, the chance of a hidden one on the other.
 
         The residual r of the Ritz pair shows that there is more beyond the value, at least what two rows give whose
-        coupling is r. A bound below that is false, because the start hides the eigenvalue. Then r replaces it, within
-        which there is an eigenvalue.
+        coupling is r. We do not trust a bound below that, because the start may hide the eigenvalue. Then r replaces
+        it, within which there is an eigenvalue.
 
         Args:
             krylov: The basis.

@@ -340,7 +340,7 @@ class WarmSearch(SharedSearch):
     def _square_bound(self, krylov: Krylov) -> float:
         """Return an upper bound of the squared norm of the rest."""
         slack = krylov.rounding + sqrt(krylov.lost_square)
-        return (complement_norm(krylov, MISSED * (1.0 - self.confidence)) + slack) ** 2
+        return (complement_norm(krylov, MISSED * (1.0 - self.confidence) / self.choices) + slack) ** 2
 
     @property
     def _confidence_of_probes(self) -> float:
