@@ -84,8 +84,8 @@ def test_a_claim_s_part_of_a_page(tmp_path):
     fix = part_of(text, "proved-fix")
     assert "Corrected form: $`K = 1`$" in fix
     assert "What passes" not in fix
-    proof = "[the proof](proofs/invented--proved-fix.md)"
-    assert f"Proved in the corrected form ({proof}): two non-negative factors." in fix
+    proof = "[in full](proofs/invented--proved-fix.md)"
+    assert f"Outline of the proof in the corrected form ({proof}): two non-negative factors." in fix
     twice = part_of(text, "ambiguous")
     assert "**Ambiguous** (search): At x = 1 half is too small." in twice
     assert "| literal | as printed |  | holds |" in twice

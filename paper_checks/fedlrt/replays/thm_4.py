@@ -235,7 +235,7 @@ def thm_4_as_printed(values: Values) -> Violation:
         -at.whole * bracket * at.square + at.theta,
         assumes=at.assumes,
         given=at.given,
-        reads=f"{LOSSES}: change of the loss in a round that cuts nothing, against the printed bound",
+        reads=f"{LOSSES}, we compare the change of the loss in a round that truncates nothing with the printed bound",
     )
 
 

@@ -56,7 +56,7 @@ def eq_39b_as_printed(values: Values) -> Violation:
         Fraction(0),
         assumes=at.assumes,
         given=at.given,
-        reads=f"{LOSSES}: correction minus first expression",
+        reads=f"{LOSSES}, we compute the correction minus the first expression",
     )
 
 
@@ -81,7 +81,10 @@ def _first_step(values: Values) -> tuple[Opposite, Fraction, list[Fraction]]:
     return at, -at.rate * (own + correction), [at.rate * (-own + (-own + inside)), -at.rate * own + correction]
 
 
-STEPS = f"{LOSSES}: first step of client 1 by Algorithm 5 and (45), distance from the nearer expression of (40)"
+STEPS = (
+    f"{LOSSES}, we compute the distance of the first step of client 1 by Algorithm 5 and (45) from the nearer "
+    "expression of (40)"
+)
 
 
 @replay("fedlrt/eq-40")
@@ -145,7 +148,7 @@ def eq_43_44_as_printed(values: Values) -> Violation:
         right,
         assumes=at.assumes,
         given=at.given,
-        reads=f"{LOSSES}: change of the loss, against the printed right side",
+        reads=f"{LOSSES}, we compare the change of the loss with the printed right side",
     )
 
 
@@ -220,6 +223,6 @@ def eq_46_as_printed(values: Values) -> Violation:
         right,
         assumes=(*at.assumes, fails),
         given=at.given,
-        reads=f"{LOSSES}: left side of (46) with F as the negative gradient (with the printed sign it is "
-        f"{float(printed):.5g}), against the right side",
+        reads=f"{LOSSES}, we compare the left side of (46), with F as the negative gradient (with the printed "
+        f"sign it is {float(printed):.5g}), with the right side",
     )
