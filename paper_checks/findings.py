@@ -382,7 +382,7 @@ def _entry(
     for file, answer in replayed:
         if file.kind == "certificate":
             yield ""
-            found = _CORRECTED if file.id in refuted else _name_reading(claim, file)
+            found = " of the corrected form" if file.id in refuted else _name_reading(claim, file, "for")
             link = f"([in full](proofs/{_proof_name(file.id)}.md))"
             yield f"Outline of the proof{found} {link}: {mathematics(answer.detail)}."
     if formal:

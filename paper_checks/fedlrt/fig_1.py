@@ -638,7 +638,7 @@ def claim_het_plateau(
     a point with slightly higher loss value due to a nonzero $\vartheta$.""",
     measure=compare,
     readings=(
-        *as_described("FedLin comes within 1e-5 of the minimiser, FeDLRT with full correction stops farther from it."),
+        *as_described("FedLin comes within 1e-5 of the minimiser, but FeDLRT with full correction does not."),
         Reading(
             "with the threshold of the homogeneous test",
             r"""The same with $\tau = 0.1$ and the targets $p_0(x)p_0(y)$, $p_1(x)p_1(y)$, $p_2(x)p_2(y)$ and

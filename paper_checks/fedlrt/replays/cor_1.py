@@ -117,5 +117,5 @@ def cor_2_proof_as_printed(values: Values) -> Violation:
         1 / (96 * L),
         whole * bracket,
         assumes=assumes,
-        reads="what is needed, 1/(96 L), against the learning rate times the bracket of Theorem 4",
+        reads="we compare what is needed, 1/(96 L), with the learning rate times the bracket of Theorem 4",
     )

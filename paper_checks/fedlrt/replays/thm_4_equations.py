@@ -119,7 +119,8 @@ def eq_42_as_printed(values: Values) -> Violation:
         stated,
         sum(row != column for row, column in others),
         assumes=[Hypothesis("blocks off the diagonal, as stated", stated, "=", 3)],
-        reads="three blocks off the diagonal, as stated, against those of two by two blocks without the upper left one",
+        reads="we compare three, the stated number of blocks off the diagonal, with their number among two by two "
+        "blocks without the upper left one",
     )
 
 
