@@ -209,6 +209,12 @@ def _how_to_read(paper: Paper) -> Iterator[str]:
     option = _option(paper)
     yield "A verdict is about a statement as its author means it. A second word says how the printed form differs."
     yield ""
+    yield (
+        "The word in brackets after a verdict is its grade, from the strongest to the weakest: *kernel* (Coq checked a "
+        "formal proof), *proof* (a computer verified it exactly), *certified* (a numerical bound with its gap), "
+        "*statistical* (random draws) or *search* (a search found no violation)."
+    )
+    yield ""
     yield from (f"- A statement that is *{verdict}* {VERDICT_MEANS[verdict]}" for verdict in COUNTED[1:4])
     yield (
         "- For assumptions, definitions, settings and algorithms, *holds* means, in this order, that they can be met, "
@@ -376,9 +382,9 @@ def _entry(
     for file, answer in replayed:
         if file.kind == "certificate":
             yield ""
-            found = _CORRECTED if file.id in refuted else _name_reading(claim, file)
-            link = f"([the proof](proofs/{_proof_name(file.id)}.md))"
-            yield f"Proved{found} {link}: {mathematics(answer.detail)}."
+            found = " of the corrected form" if file.id in refuted else _name_reading(claim, file, "for")
+            link = f"([in full](proofs/{_proof_name(file.id)}.md))"
+            yield f"Outline of the proof{found} {link}: {mathematics(answer.detail)}."
     if formal:
         names = ", ".join(f"`{one.name}` ({one.role})" for one in formal)
         own = ", ".join(f"`{one.name}` in `{one.file}` ({one.role}, {one.status})" for one in formal if one.outside)
@@ -391,7 +397,8 @@ def _entry(
     without = _without_proof(claim, replayed)
     if without is not None and (compared := _describe_comparison(claim)):
         yield ""
-        yield f"{'Proved' if claim.grade in ('kernel', 'proof') else 'Checked'}{without}: {mathematics(compared)}"
+        done = "proved" if claim.grade in ("kernel", "proof") else "checked"
+        yield f"What we {done}{without}: {mathematics(compared)}"
     if claim.seen_in:
         yield ""
         yield f"On real networks: {', '.join(_picture(folder, id) for id in claim.seen_in)}."

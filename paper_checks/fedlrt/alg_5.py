@@ -12,8 +12,8 @@ from paper_checks.methods.relations import Relation, Relations, relations, same
 
 @relations(
     "fedlrt/alg-5",
-    where=r"Algorithm 5 (simplified variance correction) with eq. (9), with $\tilde G_{\tilde S,c}$ for $\check "
-    r"G_{\tilde S,c}$ in line 11 and $\check G_S$ for $G_S$ in line 12 in our copy of the paper",
+    where=r"Algorithm 5 (simplified variance correction) with eq. (9), with $\tilde G_{\tilde S,c}$ instead of $\check "
+    r"G_{\tilde S,c}$ in line 11 and $\check G_S$ instead of $G_S$ in line 12 in our copy of the paper",
     says=r"""As Algorithm 1, but clients send $G_{S,c} = \nabla_S\mathcal{L}_c(U^tS^tV^{t,\top})$ together with the
     basis gradients, the server sends $G_S$ together with $\bar U$, $\bar V$, and client c updates with $\check
     G_{\tilde S} - \check G_{\tilde S,c}$, where $\check G_{\tilde S} = \begin{bmatrix}G_S & 0\\0 & 0\end{bmatrix}$ and

@@ -70,7 +70,7 @@ def measure_splits(context: Context) -> list[Split]:
     ),
     kind="assumption",
     importance="result",
-    because=r"If the norm of the S block is smaller than the gradient's by a fraction $\delta$, the rest can be about "
+    because=r"If the norm of the gradient's S block is a fraction $\delta$ below the whole norm, the rest can be about "
     r"$\sqrt{2\delta}$ of the gradient.",
     expect=("corrected", "proof"),
     intended=Intended(
@@ -234,8 +234,8 @@ def measure_met(context: Context, draw: int = 0) -> Met:
     ),
     vary=("delta",),
     best={"delta": Best(0.045, "searched: what is needed on the draw that is judged")},
-    because=r"Bases rotate near the solution, so a quadratic needs $\delta\ge0.41$. When the rank is found, our run "
-    "needs 0.045 and 24 draws 0.03 to 1.03.",
+    because=r"Bases rotate near the solution: a quadratic needs $\delta\ge0.41$. When our run finds the rank, it needs "
+    "0.045; 24 draws need 0.03 to 1.03.",
     uses=("fedlrt/assumption-1",),
     expect=("corrected", "search"),
     intended=Intended(

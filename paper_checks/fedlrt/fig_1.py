@@ -347,7 +347,7 @@ def as_described(statement: str) -> tuple[Reading, ...]:
             "as described",
             "With all points at every client, full gradients, targets of rank 1 from normal factors, polynomials "
             "orthonormal with respect to the uniform distribution, a Gaussian start of unit size truncated to rank 5, "
-            r"and $\tau = 0.01$: " + statement,
+            r"and $\tau = 0.01$, " + statement,
             why=r"Section 4.1 gives neither the distribution of the targets nor a normalisation, start or $\tau$ for "
             r"the heterogeneous test; $\tau$ is 0.1 in its homogeneous test and 0.01 in Table 2, Appendix B.3. Local "
             "steps are steps of gradient descent in eqs. (2), (7) and (8) and in all algorithms; mini-batches belong "
@@ -365,9 +365,9 @@ WITNESS = {"n": 10, "clients": 4, "points": SAMPLES, "steps": HETEROGENEOUS.step
 @claim(
     "fedlrt/fig-1",
     where="Section 2, Figure 1 and its caption, which refers to the heterogeneous test of Section 4.1",
-    says=r"""C = 4, $s_* = 100$ iterations, $\lambda = 10^{-3}$, C local targets of rank 1. Methods without variance
-    correction plateau quickly, whereas FedLin and FeDLRT with it converge to 1e-5. FeDLRT converges faster than FedLin
-    and has lower communication costs.""",
+    says=r"""With C = 4 clients, $s_* = 100$ iterations, $\lambda = 10^{-3}$ and C local targets of rank 1, methods
+    without variance correction plateau quickly, whereas FedLin and FeDLRT with variance correction converge to 1e-5.
+    FeDLRT converges faster than FedLin and has lower communication costs.""",
     measure=compare,
     readings=as_described(
         "FedAvg and FeDLRT without correction stop farther than 1e-5 from the minimiser, but the corrected "
@@ -427,7 +427,7 @@ def fig_1(
     stalled: float = 1e-3,
     times: float = 1.1,
 ) -> Evidence:
-    """Limits, first rounds, and whether FeDLRT with and without correction agree in all rounds that we compare."""
+    """The limits, the first rounds, and whether FeDLRT with and without correction agree in all compared rounds."""
     promises, case = list[Relation](), {**WITNESS, "rounds": 900}
     ours, theirs = compared.rounds
     same, ranks = compared.same, compared.long.ranks[: int(min(ours, 900))]
@@ -526,7 +526,7 @@ ALONG_FOUR_SETTING = (
     best={"much": Best(5.29, f"searched: the least of twenty sets of points, with targets along two axes ({COMMAND})")},
     uses=("fedlrt/exp-heterogeneous",),
     because="The targets, normalisation and start are not given. FeDLRT needs 0.4 to 1.01 times FedLin's rounds, or "
-    "0.12 to 0.19 for targets on two axes.",
+    "0.12 to 0.19 for Legendre products.",
     expect=("ambiguous", "search"),
     intended=Intended(
         "targets along two axes",
@@ -638,7 +638,7 @@ def claim_het_plateau(
     a point with slightly higher loss value due to a nonzero $\vartheta$.""",
     measure=compare,
     readings=(
-        *as_described("FedLin comes within 1e-5 of the minimiser, FeDLRT with full correction stops farther from it."),
+        *as_described("FedLin comes within 1e-5 of the minimiser, but FeDLRT with full correction does not."),
         Reading(
             "with the threshold of the homogeneous test",
             r"""The same with $\tau = 0.1$ and the targets $p_0(x)p_0(y)$, $p_1(x)p_1(y)$, $p_2(x)p_2(y)$ and

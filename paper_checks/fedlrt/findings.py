@@ -29,7 +29,7 @@ FINDINGS = (
     ),
     Finding(
         "assumption-too-weak",
-        "To bound the gradient that the simplified variance correction neglects, Assumption 1 uses each client's "
+        "To bound the part of the gradient that the simplified correction neglects, Assumption 1 uses each client's "
         "own gradient, not the global one",
         "changes a main result",
         (
@@ -52,8 +52,8 @@ FINDINGS = (
         "changes a main result",
         ("fedlrt/thm-3",),
         r"At $s_*\lambda L = 1/1000$ ($s_*$ local steps at the learning rate $\lambda$, smoothness constant L) a "
-        "squared gradient of 1.5 exceeds 0.0725, the bound of (13), in a round without truncation. The constant 48 is "
-        r"valid for $s_*\lambda L \ge 0.0213$.",
+        "squared gradient norm of 1.5 exceeds 0.0725, the bound in (13), in a round without truncation. The constant "
+        r"48 is valid for $s_*\lambda L \ge 0.0213$.",
         r"Use $1/(s_*\lambda(1 - s_*\lambda L))$ instead of $48L$ for $s_*\lambda L \le 1/2$, or fix $s_*\lambda = "
         "1/(24L)$ as the proof does.",
     ),
@@ -154,25 +154,24 @@ FINDINGS = (
         "The last step of Theorem 4's proof uses an inequality of norms in the wrong direction",
         "changes a proof only",
         ("fedlrt/thm-11-combine",),
-        r"At the smoothness constant $L = 1$, $s_*\lambda = 1/24$ ($s_*$ local steps at the learning rate $\lambda$) "
+        r"With the smoothness constant $L = 1$, $s_*\lambda = 1/24$ ($s_*$ local steps at the learning rate $\lambda$) "
         r"and Assumption 1's constant $\delta = 1/10$, step (I) of the last chain of inequalities in Appendix G.1 "
         r"asserts $-0.02019 \le -0.02040$ (with $\delta$, as printed, instead of $\delta^2$, it asserts $-0.01628 \le "
         r"-0.01649$).",
-        r"Use $\|U^\top FV\|^2 \ge (1 - \delta^2)\|\tilde U^\top F\tilde V\|^2$ (F the negative gradient, U and V "
-        r"the bases, $\tilde U$ and $\tilde V$ the augmented ones) under the stronger assumption, or the corrected "
-        "Theorem 4.",
+        r"Under the assumption of the corrected Theorem 4, use $\|U^\top FV\|^2 \ge (1 - \delta^2)\|\tilde U^\top "
+        r"F\tilde V\|^2$, where F is the negative gradient, U and V are the bases, and $\tilde U$ and $\tilde V$ are "
+        "the augmented bases. Or use that theorem directly.",
     ),
     Finding(
         "close-to-full",
-        r"“Gradients close to $\mathcal M_r$” (rank r) must mean a small component normal to $\mathcal M_r$; a small "
-        "distance from it is not enough",
+        r"“Gradients close to $\mathcal M_r$” (matrices of rank r) must mean a small normal component, not only a "
+        r"small distance from $\mathcal M_r$",
         "changes nothing",
         ("fedlrt/claim-close-to-full",),
         r"With the loss $(W_{33} - 1)^2/2 + \eta(W_{12} + W_{21})$, $\eta = 10^{-4}$ and the start $e_1e_1^\top$, "
-        r"gradients are within $1.5 \cdot 10^{-4}$ of rank one and truncation removes almost nothing. Nevertheless, "
-        r"after 300 steps of size 1/100, FeDLRT is 0.95 away from full-rank training, and just as far for smaller "
-        r"$\eta$ and "
-        "steps.",
+        r"the gradients are within $1.5 \cdot 10^{-4}$ of a matrix of rank one and truncation removes almost nothing. "
+        "Nevertheless, after 300 steps of size 1/100, FeDLRT's weights are 0.95 away from those of full-rank training, "
+        r"and just as far for smaller $\eta$ and smaller steps.",
         r"Read the paper's $\epsilon$ as a bound on $(I - UU^\top)G(I - VV^\top)$, the component of the gradient G "
         "normal to the tangent space at the low-rank weights. Then FeDLRT stays close to the full-rank method FedLin.",
     ),
@@ -294,8 +293,8 @@ FINDINGS = (
             "fedlrt/fig-7",
             "fedlrt/fig-8",
         ),
-        "Runs of 200 rounds on CIFAR10 and CIFAR100, with 10 initialisations for ResNet18, are beyond what we can run "
-        "here.",
-        "Take these figures as reported by the authors.",
+        "The paper's runs of 200 rounds on CIFAR10 and CIFAR100, with 10 initialisations for ResNet18, need more "
+        "computing than we can do here.",
+        "Take these results as the authors report them.",
     ),
 )

@@ -122,9 +122,8 @@ STEP_SIZES = Listing(
 ANALYSIS = Page(
     "fedlrt-analysis",
     "What we found in FeDLRT's analysis",
-    "This page follows the order of the paper (preprint of 27 June 2024): the methods and their algorithms, the bases "
-    "and coefficients, the theorems on drift and descent with their proofs, the costs, the least squares problems, and "
-    "the splitting of Appendix D.",
+    "The findings come first, the most consequential at the top. The entries follow: the main results, then the steps, "
+    "then the details. Each of these parts follows the order of the paper (preprint of 27 June 2024).",
     THEMES,
     (
         Headline(
@@ -133,8 +132,8 @@ ANALYSIS = Page(
             ("fedlrt/thm-8", "fedlrt/thm-7"),
         ),
         Headline(
-            r"A client drifts less than stated: by at most $(e - 1)s_*\lambda$ times the norm of the gradient, where "
-            "the paper has $e$ for $e - 1$.",
+            r"A client drifts less than stated: by at most $(e - 1)s_*\lambda$ times the norm of the gradient. The "
+            "paper has $e$ instead of $e - 1$.",
             ("fedlrt/thm-1",),
         ),
         Headline(
@@ -148,7 +147,7 @@ ANALYSIS = Page(
             ("fedlrt/lemma-1", "fedlrt/eq-23"),
         ),
         Headline(
-            "Small, large or nearly singular coefficients S do not limit the learning rate from above.",
+            "Small, large or nearly singular coefficients S do not impose an upper limit on the learning rate.",
             ("fedlrt/claim-robust",),
         ),
         Headline(
@@ -158,7 +157,7 @@ ANALYSIS = Page(
         Headline(
             "With polynomials that are orthonormal with respect to the uniform distribution, FeDLRT finds the rank of "
             "the homogeneous test early, comes within 1e-5 of the minimiser, and is more than ten times as fast as "
-            "FedLin on the points drawn.",
+            "FedLin on the points that we drew.",
             ("fedlrt/claim-hom-rank", "fedlrt/claim-hom-error", "fedlrt/claim-hom-10x", "fedlrt/fig-4"),
         ),
     ),

@@ -61,7 +61,8 @@ def measure_pooling(context: Context) -> Sequence[Point]:
     ),
     hypotheses=(Dropped("all $X_c$ of one size", {"more": 1}),),
     kind="definition",
-    because="A sample that two clients share counts once in the union, but in the losses of both: 1/3 against 1/2.",
+    because="A sample that two clients share counts once in the union but twice in the losses, so the "
+    "sides are 1/3 and 1/2.",
     expect=("holds", "proof"),
     intended=Intended(
         "no sample at two clients",

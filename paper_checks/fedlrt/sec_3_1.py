@@ -113,8 +113,8 @@ def measure_simplified(context: Context) -> Simplified:
 @relations(
     "fedlrt/eq-9",
     where=r"Section 3.1, eq. (9), as the definition of $\check V_c$ (what it lacks of $V_c$, for $\approx$: "
-    r"fedlrt/assumption-1 and fedlrt/claim-simplified-sufficient), with $\tilde G_{\tilde S}$ for $\check G_{\tilde "
-    "S}$ in its last sentence in our copy of the paper",
+    r"fedlrt/assumption-1 and fedlrt/claim-simplified-sufficient), with $\tilde G_{\tilde S}$ instead of $\check "
+    r"G_{\tilde S}$ in its last sentence in our copy of the paper",
     says=r"""$V_c = G_{\tilde S} - G_{\tilde S,c} \approx \check V_c := \check G_{\tilde S} - \check G_{\tilde S,c} =
     \begin{bmatrix}\nabla_S\mathcal{L}(U^tS^tV^{t,\top}) - \nabla_S\mathcal{L}_c(U^tS^tV^{t,\top}) & 0\\0 &
     0\end{bmatrix}$, the correction of the coefficients that are not augmented. It makes lines 10 and 12 of Algorithm 1

@@ -38,9 +38,9 @@ def measure_drift(context: Context) -> list[Round]:
 @claim(
     "fedlrt/thm-1",
     where="Section 3.2, Theorem 1, eq. (11); Appendix F.1, Theorem 6, eq. (27), where our copy of the paper has $s_r$ "
-    "for $s_*$ in the bound on the rate",
+    "instead of $s_*$ in the bound on the rate",
     says=r"""Let $\mathcal{L}_c$ and $\mathcal{L}$ be L-smooth with constant L (the general assumption of Section 3.2).
-    Given augmented $\tilde U$, $\tilde V$, $\tilde S$, and $0 < \lambda \le \frac1{Ls_*}$ with $s_* \ge 1$ local steps:
+    Given augmented $\tilde U$, $\tilde V$, $\tilde S$, and $0 < \lambda \le \frac1{Ls_*}$ with $s_* \ge 1$ local steps,
     for all clients c and $s = 1, \ldots, s^*-1$, $\|\tilde S_c^s - \tilde S_c\| \le \exp(1)s_*\lambda\|\nabla_{\tilde
     S}\mathcal{L}(\tilde U\tilde S\tilde V^\top)\|$, with the corrected coefficients $\tilde S_c^s$ of (8); (27) writes
     $\|\tilde U^\top F(\tilde W_r)\tilde V\|$ for the norm of the gradient.""",

@@ -303,15 +303,15 @@ def measure_limits(context: Context) -> list[Limit]:
         projected gradient.) The part $(I - P_U)\nabla\mathcal{L}(I - P_V)$ need not vanish. Take one client, one local
         step with $0 < \lambda \le \frac1{12L}$, a threshold $\frac{\lambda L}4 < \vartheta < \frac12$ (arbitrarily
         small for small $\lambda$) for the tail from $\sigma_{r_1+1}$ on, and the loss $\frac12\|W - bb^\top -
-        \frac12e_4e_4^\top\|^2$ with $b = e_1 + \frac12e_2$, whose solution has rank two. Starting from
-        $e_1e_1^\top$, every round truncates the weights to rank one, and they converge to $bb^\top$. This point is
-        $\frac12 > \vartheta$ away from the only stationary point and has a gradient of norm 1/2.""",
+        \frac12e_4e_4^\top\|^2$ with $b = e_1 + \frac12e_2$, whose solution has rank two. From the
+        start $e_1e_1^\top$, every round truncates the weights to rank one, and they converge to $bb^\top$. This point
+        is $\frac12 > \vartheta$ away from the only stationary point and has a gradient of norm 1/2.""",
         {"which": "projected"},
         mutants=({"which": "whole"}, {"corrected": False}),
     ),
     uses=("fedlrt/thm-3",),
     importance="result",
-    because=r"(13) bounds only the squared gradient within the bases. That part is of order $\sqrt\vartheta$; the part "
+    because=r"(13) bounds only the gradient's part within the bases, which is then of order $\sqrt\vartheta$. The part "
     "outside need not vanish.",
     expect=("corrected", "proof"),
     intended=Intended(

@@ -62,8 +62,8 @@ from paper_checks.methods.relations import Relation, Relations, relations
     also=("fedlrt/thm-11",),
     uses=("fedlrt/assumption-1", "fedlrt/eq-36"),
     importance="result",
-    because="Assumption 1 bounds the neglected part only by the client's gradient. The factor $C$ is too large for "
-    r"$\delta \le 1/5$, $L < \delta^2/12$.",
+    because="Assumption 1 bounds the neglected part only by the client's gradient. The factor C is too large for "
+    r"$\delta \le 1/5$ and $L < \delta^2/12$.",
     expect=("corrected", "kernel"),
     intended=Intended(
         "literal",
@@ -130,8 +130,8 @@ def is_linear(one: Trace) -> bool:
 @relations(
     "fedlrt/thm-11-hat-lines",
     where=r"Appendix G.1, bounds on both terms of eq. (44): the lines without Assumption 1 (with "
-    r"it: fedlrt/thm-11-hat-first and fedlrt/thm-11-hat-second), with $\tilde S$ for the $\hat S$ after it, and a "
-    r"small s for the capital one at $\tilde W_{r,c}$ in the second term, in our copy of the paper",
+    r"it: fedlrt/thm-11-hat-first and fedlrt/thm-11-hat-second), with $\tilde S$ instead of the $\hat S$ after it, and "
+    r"a small s instead of the capital one at $\tilde W_{r,c}$ in the second term, in our copy of the paper",
     says=THEOREM
     + r"First term: $\langle\hat S^* - \hat S, -\nabla_{\hat S}\mathcal{L}(\tilde W_r)\rangle = \langle\hat "
     r"S^* - 0, -\nabla_{\hat S}\mathcal{L}(\tilde W_r)\rangle = \langle-\frac\lambda C\sum_{c,s}\nabla_{\hat "
@@ -260,8 +260,8 @@ _STRONGER = (
 @claim(
     "fedlrt/thm-11-hat-first",
     where=r"Appendix G.1, bound on the first term of eq. (44): from its first to its last expression (the lines "
-    r"between them that do without Assumption 1: fedlrt/thm-11-hat-lines), with $\tilde S$ for the $\hat S$ after (II) "
-    "in our copy of the paper",
+    r"between them that do without Assumption 1: fedlrt/thm-11-hat-lines), with $\tilde S$ instead of the $\hat S$ "
+    "after (II) in our copy of the paper",
     says=THEOREM + r"$\langle\hat S^* - \hat S, -\nabla_{\hat S}\mathcal{L}(\tilde W_r)\rangle \le \frac\lambda "
     r"C\sum_{c,s}\|\nabla_{\hat S}\mathcal{L}_c(\tilde W_{r,c}^s)\|\|\nabla_{\hat S}\mathcal{L}(\tilde W_r)\| \le "
     r"\frac\lambda C\sum_{c,s}\delta^2\|\nabla_{\tilde S}\mathcal{L}(\tilde W_r)\|\|\nabla_{\tilde "
@@ -319,8 +319,8 @@ def thm_11_hat_first(
 @claim(
     "fedlrt/thm-11-hat-second",
     where=r"Appendix G.1, bound on the second term of eq. (44): from its first to its last expression (the lines "
-    r"between them that do without Assumption 1: fedlrt/thm-11-hat-lines), with $\tilde S$ for the $\hat S$ in the "
-    "middle in our copy of the paper",
+    r"between them that do without Assumption 1: fedlrt/thm-11-hat-lines), with $\tilde S$ instead of the $\hat S$ in "
+    "the middle in our copy of the paper",
     says=THEOREM
     + r"$\frac L2\|\hat S^* - \hat S\|^2 \le s_*\frac L2\delta^2\lambda^2\frac1C\sum_{c,s}\|\nabla_{\tilde "
     r"S}\mathcal{L}(\tilde W_r)\|^2 \le \frac L2\delta^2(s_*\lambda)^2\|\nabla_{\tilde S}\mathcal{L}(\tilde "
@@ -390,7 +390,7 @@ def measure_combined(context: Context) -> list[tuple[Fraction, ...]]:
         LITERAL,
         Reading(
             "squares of delta",
-            THEOREM + r"The same with $\delta^2$ for $\delta$ in its second and third line: with "
+            THEOREM + r"The same with $\delta^2$ instead of $\delta$ in its second and third lines: with "
             r"$\delta^2s_*\lambda\|\tilde U^\top F\tilde V\|^2 + \delta^2(s_*\lambda)^2\|\tilde U^\top F\tilde "
             r"V\|^2$.",
             {"power": 2},
@@ -399,8 +399,8 @@ def measure_combined(context: Context) -> list[tuple[Fraction, ...]]:
         ),
     ),
     uses=("fedlrt/eq-46", "fedlrt/thm-11-hat-first", "fedlrt/thm-11-hat-second"),
-    because=r"Step (I) needs the reverse inequality of norms. The last term lost its L/2 and changed sign. $\delta$ "
-    r"for $\delta^2$ is a slip.",
+    because=r"Step (I) needs the reverse inequality of norms. The last term lacks L/2 and has the wrong sign. "
+    r"$\delta$ should be $\delta^2$.",
     expect=("corrected", "proof"),
     intended=Intended(
         "squares of delta",

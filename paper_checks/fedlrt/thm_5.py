@@ -62,7 +62,7 @@ def measure_factors(context: Context) -> tuple[tuple[Factor, ...], tuple[Point, 
 
 @identities(
     "fedlrt/eq-15",
-    where=r"Appendix D, eq. (15), where our copy of the paper has K for $\dot K$ at the start",
+    where=r"Appendix D, eq. (15), where our copy of the paper has K instead of $\dot K$ at the start",
     says=r"""With $K = US$ and $L = VS^\top$ the basis update reads $\dot K = -\nabla_K\mathcal{L}(K(t)V_0^\top) \in
     \mathbb R^{n \times r}$, $K(0) = U_0S_0$, and $\dot L = -\nabla_L\mathcal{L}(U_0L(t)^\top) \in \mathbb R^{n \times
     r}$, $L(0) = V_0S_0^\top$.""",
@@ -141,7 +141,7 @@ def eq_16(
 
 @relations(
     "fedlrt/eq-17",
-    where=r"Appendix D, eq. (17), where our copy of the paper has $\tilde S$ for $\dot{\tilde S}$ at the start",
+    where=r"Appendix D, eq. (17), where our copy of the paper has $\tilde S$ instead of $\dot{\tilde S}$ at the start",
     says=r"""The coefficients follow $\dot{\tilde S} = -\nabla_S\mathcal{L}(\tilde U\tilde S(t)\tilde V^\top)$ from
     $S(t_0)$ projected onto the new bases, $\tilde S(0) = \tilde U^\top U_0\tilde S(0)V_0^\top\tilde V$.""",
     measure=measure_steps,

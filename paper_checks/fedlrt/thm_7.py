@@ -248,7 +248,7 @@ def eq_32(
         {"keep": ("three", "fifth", "bound")},
     ),
     correction=Form(
-        r"""The fourth equality has $\tilde U^\top F(\tilde W_r)\tilde V$ for $\tilde U^\top F(\tilde W_r)\tilde
+        r"""The fourth equality has $\tilde U^\top F(\tilde W_r)\tilde V$ instead of $\tilde U^\top F(\tilde W_r)\tilde
         V^\top$, and in the third and fourth the sums over c and s apply to both terms in the bracket. The other lines
         hold.""",
         {"transposed": False},

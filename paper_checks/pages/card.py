@@ -271,7 +271,7 @@ def say_meaning(claim: Claim) -> str:
     if not describe_meaning(claim):
         return ""
     named = _name_meaning(claim)
-    says = f"The author means it {named}." if named.startswith("as ") else f"The intended reading is {named}."
+    says = f"The authors mean it {named}." if named.startswith("as ") else f"The intended reading is {named}."
     return end_sentence(f"{says} Evidence: {claim.intended.why}")
 
 

@@ -206,7 +206,8 @@ def expected_gradients(_: Context) -> Gradients:
 
 @claim(
     "rolora/eq-48",
-    where=r"Appendix A.3, eqs. (48) and (49), in Algorithm 2; our copy of the paper has $\bar a$ for a, as up to (66)",
+    where=r"Appendix A.3, eqs. (48) and (49), in Algorithm 2; our copy of the paper has $\bar a$ instead of a, as "
+    "up to (66)",
     says=r"""$E[\nabla_al(a,\bar b)] = \frac2{Nm}\sum_{i=1}^Nm(a\bar b^\top - a^*b^{*\top})\bar b = 2(a\bar b^\top -
     a^*b^{*\top})\bar b$.""",
     measure=expected_gradients,

@@ -114,7 +114,7 @@ MEANT = {
 
 @claim(
     "rolora/eq-62",
-    where=r"Appendix A.3, eqs. (62) to (64), with $\bar a$ for the a in M in our copy of the paper",
+    where=r"Appendix A.3, eqs. (62) to (64), with $\bar a$ instead of the a in M in our copy of the paper",
     says=r"""$P\{\max_{w \in \mathcal N}|w^\top\nabla_al - w^\top E[\nabla_al]| \ge 2\epsilon_3\|M\|_{op}\|\bar b\|\}
     \le \sum_{w \in \mathcal N}P\{|w^\top\nabla_al - w^\top E[\nabla_al]| \ge 2\epsilon_3\|M\|_{op}\|\bar b\|\} \le
     2\exp(d\log(1 + \frac2{\epsilon_0}) - c_5\epsilon_3^2Nm)$, $M = a\bar b^\top - a^*b^{*\top}$.""",
@@ -203,7 +203,8 @@ NEAR_MEAN = {"sine": "3/5", "level": "1/100", "kappa": "1/100"}
 
 @claim(
     "rolora/eq-65",
-    where=r"Appendix A.3, eqs. (65) to (76); our copy of the paper has $\bar a$ for a in (66), as in (48) to (64)",
+    where=r"Appendix A.3, eqs. (65) to (76); our copy of the paper has $\bar a$ instead of a in (66), as in (48) "
+    "to (64)",
     says=r"""Combining (42), (50) and (62), with probability at least $1 - 2\exp(d\log(1 + \frac2{\epsilon_0}) -
     c_5\epsilon_3^2Nm) - q^{-10}$, $\|\nabla_al - E[\nabla_al]\| \le \frac1{1-\epsilon_0}\max_{w \in \mathcal
     N}|w^\top\nabla_al - w^\top E[\nabla_al]| \le \frac{2\epsilon_3}{1-\epsilon_0}\|a\bar b^\top -

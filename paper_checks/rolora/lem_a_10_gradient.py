@@ -62,7 +62,7 @@ def points_of(context: Context) -> list[Point]:
 
 @identities(
     "rolora/eq-45",
-    where=r"Appendix A.3, eqs. (45) to (47), with $\bar a$ for the a on the right in our copy of the paper",
+    where=r"Appendix A.3, eqs. (45) to (47), with $\bar a$ instead of the a on the right in our copy of the paper",
     says=r"""$\nabla_al(a,\bar b) = \frac2{Nm}\sum_i(X_i^\top X_ia\bar b^\top\bar b - X_i^\top Y_i\bar b) =
     \frac2{Nm}\sum_i(X_i^\top X_ia\bar b^\top\bar b - X_i^\top X_ia^*b^{*\top}\bar b) = \frac2{Nm}\sum_iX_i^\top
     X_i(a\bar b^\top - a^*b^{*\top})\bar b$.""",
@@ -98,8 +98,8 @@ ZERO_MINIMISER = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "-3
 
 @claim(
     "rolora/eq-50",
-    where=r"Appendix A.3, eqs. (50) and (51), with $\bar a$ for the a in M and $x_{i,j}$ for the row $x_{i,j}^\top$ "
-    "before it in our copy of the paper; the summands are those of (52) and (59)",
+    where=r"Appendix A.3, eqs. (50) and (51), with $\bar a$ instead of the a in M and $x_{i,j}$ instead of the row "
+    r"$x_{i,j}^\top$ before it in our copy of the paper; the summands are those of (52) and (59)",
     says=r"""For an $\epsilon_0$-net $\mathcal N$ of the unit sphere $\|\nabla_al - E[\nabla_al]\| \le
     \frac1{1-\epsilon_0}\max_{w \in \mathcal N}|w^\top\nabla_al - w^\top E[\nabla_al]| \le
     \frac1{1-\epsilon_0}\frac2{Nm}\max_{w \in \mathcal N}|\sum_{i,j}(x_{i,j}^\top w)(x_{i,j}M)\bar b - w^\top M\bar b|$,
@@ -196,8 +196,8 @@ def centred_product_norm(correlation: float) -> float:
 
 @claim(
     "rolora/eq-52",
-    where=r"Appendix A.3, eqs. (52) to (58), with $\bar a$ for the a in M and $x_{i,j}$ for the row $x_{i,j}^\top$ "
-    "before it in our copy of the paper",
+    where=r"Appendix A.3, eqs. (52) to (58), with $\bar a$ instead of the a in M and $x_{i,j}$ instead of the row "
+    r"$x_{i,j}^\top$ before it in our copy of the paper",
     says=r"""With $M = a\bar b^\top - a^*b^{*\top}$ the summands of (51) have $\|(x_{i,j}^\top w)(x_{i,j}M\bar b) -
     w^\top M\bar b\|_{\psi_1} \le \|(x_{i,j}^\top w)(x_{i,j}M\bar b)\|_{\psi_1} + \|w^\top M\bar b\|_{\psi_1} \le
     \|(x_{i,j}^\top w)(x_{i,j}M\bar b)\|_{\psi_1} + \frac{|w^\top M\bar b|}{\log2} \le c_2\|w\|\|M\|_{op}\|\bar b\| +
@@ -320,8 +320,8 @@ SECOND: dict[str, Any] = {
 
 @claim(
     "rolora/eq-59",
-    where=r"Appendix A.3, eqs. (59) to (61) with the sentence before them, with $\bar a$ for the a in M and $x_{i,j}$ "
-    r"for the row $x_{i,j}^\top$ before it in our copy of the paper",
+    where=r"Appendix A.3, eqs. (59) to (61) with the sentence before them, with $\bar a$ instead of the a in M and "
+    r"$x_{i,j}$ instead of the row $x_{i,j}^\top$ before it in our copy of the paper",
     says=r"""The summands in (51) are mutually independent and have zero mean. For any fixed $w \in \mathcal
     N$, $\epsilon_3 \in (0, 1)$ and some absolute constant $c_5$:
     $P\{|\sum_{i,j}[(x_{i,j}^\top w)(x_{i,j}M) - w^\top M]\bar b| \ge \epsilon_3Nm\|M\|_{op}\|\bar b\|\} \le

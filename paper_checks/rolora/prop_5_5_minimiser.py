@@ -79,7 +79,7 @@ def first_square(weight: float, noise: float) -> sympy.Expr:
     intended=Intended(
         "literal",
         r"“$\alpha x_{1,1} + \sqrt{1-\alpha^2}x_{1,2}$” (before (193)) is written $\alpha x_{1,1} + \beta x_{1,2}$ "
-        r"next, and (204) has $1 - \alpha^2$ for the $\beta^2$ of (202)",
+        r"next, and (204) has $1 - \alpha^2$ instead of the $\beta^2$ of (202)",
     ),
     print="unstated",
 )

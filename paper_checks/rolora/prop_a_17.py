@@ -45,7 +45,7 @@ def prop_A_17(problems: list[Problem], power: int = 2, share: float = 1.0, sprea
 
 @claim(
     "rolora/eq-274",
-    where="Appendix A.5, proof of Proposition A.17, eqs. (274) to (285); (282) has a for $a^*$ in the text read "
+    where="Appendix A.5, proof of Proposition A.17, eqs. (274) to (285); (282) has a instead of $a^*$ in the text read "
     "here, both of length 1",
     says=r"""With $b_i = \frac{b_i^*a^{*\top}a^0}{a^{0\top}a^0} = b_i^*a^{*\top}a^0$ and $b^{FFA} = \frac1N\sum_ib_i =
     \bar b^*a^{*\top}a^0$: $\frac1N\sum_il_i(a^0, b^{FFA}) = \frac1N\sum_i\|a^*(b_i^*)^\top - a^0(b^{FFA})^\top\|^2 =

@@ -203,8 +203,8 @@ def lines_of(data: Steps, widest: float, minus: bool) -> dict[str, tuple[NDArray
     "rolora/eq-124",
     where="Appendix A.4, the first iteration, eqs. (124) to (166), the same lines as (81) to (123), whose equalities "
     "are judged with symbols in rolora/eq-81 to rolora/eq-117; the text before them quotes the factor of Lemma A.10, "
-    r"(134) has that of (76); (157) has one $\delta^t$ for $\delta^0$; (152) is said to use Lemma A.9, but the bound "
-    "is that of Lemma A.10; the lines are judged on the events of the two premises, whose probabilities are "
+    r"(134) has that of (76); (157) has one $\delta^t$ instead of $\delta^0$; (152) is said to use Lemma A.9, but the "
+    "bound is that of Lemma A.10; the lines are judged on the events of the two premises, whose probabilities are "
     "printed at (134), (138), (142), (144), (158) and (159) and are not judged here, that of (166) in "
     "rolora/a4-first-step",
     says=r"""From $\|\bar b - g\| \le \epsilon'\delta^0\|b^*\|$, $\|\nabla_al - E[\nabla_al]\| \le

@@ -101,7 +101,7 @@ def run_courses(context: Context) -> list[Course]:
     expect=("holds", "proof"),
     intended=Intended(
         "c of Lemma A.16",
-        r"“recursively applying Lemma A.16”: (286) has $1 - c(1-(\delta^0)^2)$ for the factor of "
+        r"“recursively applying Lemma A.16”: (286) has $1 - c(1-(\delta^0)^2)$ instead of the factor of "
         r"(254), so $c = 2\eta\|\bar b^*\|^2$",
     ),
     print="unstated",

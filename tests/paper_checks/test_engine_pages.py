@@ -84,15 +84,15 @@ def test_a_claim_s_part_of_a_page(tmp_path):
     fix = part_of(text, "proved-fix")
     assert "Corrected form: $`K = 1`$" in fix
     assert "What passes" not in fix
-    proof = "[the proof](proofs/invented--proved-fix.md)"
-    assert f"Proved in the corrected form ({proof}): two non-negative factors." in fix
+    proof = "[in full](proofs/invented--proved-fix.md)"
+    assert f"Outline of the proof of the corrected form ({proof}): two non-negative factors." in fix
     twice = part_of(text, "ambiguous")
     assert "**Ambiguous** (search): At x = 1 half is too small." in twice
     assert "| literal | as printed |  | holds |" in twice
     assert "| half, as in eq. 2 | $`x^2 \\le 0.5 x`$ on $`[0, 1]`$ | Section 2 writes it so. | does not hold |" in twice
     assert "Witness against the reading “half, as in eq. 2”: x = " in twice
     # Of a reading that holds without a stored proof:
-    assert "Checked in the reading “literal”: both sides on the grid." in twice
+    assert "What we checked in the reading “literal”: both sides on the grid." in twice
 
 
 def test_a_proof_s_page():

@@ -102,8 +102,9 @@ def entry_of(name, id):
 def test_an_entry_tells_a_proof_of_the_correction_from_one_of_a_reading():
     """Lemma A.1 b) fails as printed; its correction and one reading are proved."""
     entry = entry_of("fedloru-spectral-theory", "fedloru-v2/lem-A.1b")
-    assert "Proved in the corrected form ([the proof](proofs/fedloru-v2--lem-A.1b.md))" in entry
-    assert "Proved in the reading “vaguely” ([the proof](proofs/fedloru-v2--lem-A.1b--vaguely.md))" in entry
+    assert "Outline of the proof of the corrected form ([in full](proofs/fedloru-v2--lem-A.1b.md))" in entry
+    vaguely = "([in full](proofs/fedloru-v2--lem-A.1b--vaguely.md))"
+    assert f"Outline of the proof for the reading “vaguely” {vaguely}" in entry
 
 
 def test_an_exact_value_is_told_as_it_is():

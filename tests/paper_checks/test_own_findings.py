@@ -97,9 +97,9 @@ def entry(page, label):
 
 def test_nobody_is_said_to_have_judged_what_is_not_checked(told):
     _, page, _ = told
-    assert page.count("The author means it as printed") == 1
-    assert "- own-findings/fig-1: Figure 1. The author means it as printed. Evidence: the caption says so.\n" in page
-    assert "The author means it as corrected below. Evidence: the next line has 5." in entry(page, "eq-2")
+    assert page.count("The authors mean it as printed") == 1
+    assert "- own-findings/fig-1: Figure 1. The authors mean it as printed. Evidence: the caption says so.\n" in page
+    assert "The authors mean it as corrected below. Evidence: the next line has 5." in entry(page, "eq-2")
 
 
 def test_what_is_not_checked_is_counted_apart(told):

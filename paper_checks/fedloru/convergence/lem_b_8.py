@@ -40,7 +40,8 @@ def _drift(name: str, left: float, right: float, trace: Trace) -> Relation:
             $\mathbb{E}\|\sum_kp^{(k)}\Delta_{B,t}^{(k)} - \nabla_Bf_t(A_tB_t)\|^2 \le 4\eta^2C_A^2D$ with D as
             printed.""",
             {"exchanged": True},
-            r"The last two displays of the proof have $C_B^2$ for A and $C_A^2$ for B (and $\nabla_A$ for $\nabla_B$).",
+            r"The last two displays of the proof use $C_B^2$ for A and $C_A^2$ for B (and $\nabla_A$ instead of "
+            r"$\nabla_B$).",
             ({"constant": 0.99},),
         ),
     ),

@@ -377,7 +377,7 @@ def follow_scaled(context: Context) -> tuple[Trace, ...]:
             "of the corrected bounds",
             r"With $Q = GC_AC_B + \frac12L(C_A^2+C_B^2)^2$ and the $K_1$, $K_2$ of thm-4.2 as corrected, the mean of "
             r"(9) is at most $\frac{4\Delta_0}{3\eta TE} + K_1\eta + K_2\eta^2$, and at most $\frac{\Delta_0}{\eta TE} "
-            r"+ (2E-1)G^2Q\eta$, at $\alpha = 1$, and at every other $\alpha \ne 0$ with $\alpha^2L$ for L and "
+            r"+ (2E-1)G^2Q\eta$, at $\alpha = 1$, and at every other $\alpha \ne 0$ with $\alpha^2L$ instead of L and "
             r"$|\alpha|G$ for G.",
             {"form": "corrected"},
             r"What is straightforward is the step from $\alpha = 1$ to $\alpha \ne 1$; the corrected "

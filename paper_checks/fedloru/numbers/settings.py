@@ -278,7 +278,7 @@ def txt_cycle(grid: tuple[int, ...], for_images: bool = False, cycle: int = 15) 
     ),
     kind="setting",
     importance="detail",
-    because=r"The second quotient has $\alpha_A$ for $\alpha_B$. As printed it requires $r_A = r_B$ and does not "
+    because=r"The second quotient has $\alpha_A$, not $\alpha_B$. As printed it requires $r_A = r_B$ and does not "
     r"determine $\alpha_B$.",
     expect=("holds", "proof"),
     intended=Intended("as corrected", "D.2: “we set αA and αB to satisfy”, so the second quotient is the one of αB"),

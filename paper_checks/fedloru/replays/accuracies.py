@@ -29,7 +29,8 @@ def _best_rival(values: Values, where: str) -> Violation:
         strict=True,
         assumes=percentages(ours + theirs),
         given={"rivals": [low for low, _ in theirs], "FedLoRU": [high for _, high in ours]},
-        reads=f"{where}: best value of FedLoRA and FedHM, rounded down, against the best of FedLoRU, rounded up",
+        reads=f"for {where}, we compare the best value of FedLoRA and FedHM, rounded down, with the "
+        "best of FedLoRU, rounded up",
     )
 
 

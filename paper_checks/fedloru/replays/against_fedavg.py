@@ -56,5 +56,5 @@ def txt_beats_avg(values: Values) -> Violation:
         strict=True,
         assumes=assumes,
         given={"FedAvg": fedavg, "FedLoRU": ours},
-        reads="one cell, FedAvg rounded down against FedLoRU rounded up",
+        reads="we compare FedAvg, rounded down, with FedLoRU, rounded up, in one cell",
     )

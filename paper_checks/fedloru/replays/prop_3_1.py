@@ -110,7 +110,7 @@ def prop_3_1_as_printed(values: Values) -> Violation:
         printed,
         size + edge,
         assumes=assumes,
-        reads="printed limit of |lambda_1| against Weyl's bound |theta| + 2 sigma s for it",
+        reads="we compare the printed limit of |lambda_1| with Weyl's bound on it, |theta| + 2 sigma s",
     )
 
 

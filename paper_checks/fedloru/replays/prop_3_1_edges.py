@@ -98,7 +98,7 @@ def eq_28_as_printed(values: Values) -> Violation:
         2 * sigma * s,
         -2 * sigma * s,
         assumes=noise(sigma, s),
-        reads="U = 2 sigma s against L, which eq. (28) puts above it",
+        reads="we compare U = 2 sigma s with L, which eq. (28) puts above it",
     )
 
 

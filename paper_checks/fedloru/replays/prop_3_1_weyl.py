@@ -40,7 +40,9 @@ def eq_20_22(values: Values) -> Violation:
     )
     left = sorted(both, reverse=True)[(i - 1) % R]
     right = sorted(true, reverse=True)[(i - j - 1) % R] + sorted(errors, reverse=True)[(i - k - 1) % R]
-    return Violation(left, right, assumes=assumes, reads="second line, lambda_i(H_N) against the printed upper bound")
+    return Violation(
+        left, right, assumes=assumes, reads="we compare lambda_i(H_N), in the second line, with the printed upper bound"
+    )
 
 
 @proof("fedloru-v1/eq-20-22")

@@ -26,7 +26,7 @@ def eq_5_as_printed(values: Values) -> Violation:
         0,
         1 - sigma**2 * s**2 / theta**2,
         assumes=[*noise(sigma, s), Hypothesis("|g^{-1}(theta)|, against the edge", g, ">", edge)],
-        reads="0 against the printed limit of a square",
+        reads="we compare 0 with the printed limit of a square",
     )
 
 
@@ -93,7 +93,7 @@ def claim_overlap_mono_as_read(values: Values) -> Violation:
         at_N,
         strict=True,
         assumes=assumes,
-        reads="limit of the squared overlap at M against that at N, which should be greater",
+        reads="we compare the limit of the squared overlap at M with the limit at N, which should be greater",
     )
 
 

@@ -24,7 +24,7 @@ def _above(values: Values, unit: int) -> Violation:
         Fraction(values["bound"]) * unit,
         strict=True,
         assumes=assumes,
-        reads="largest standard deviation stated of Table 1, against the bound, in points",
+        reads="we compare the largest standard deviation that the text states for Table 1 with the bound, in points",
     )
 
 
@@ -121,5 +121,5 @@ def txt_pytorch(values: Values) -> Violation:
         last,
         strict=True,
         assumes=assumes,
-        reads="first part of the stated version of PyTorch, against that of the last one",
+        reads="we compare the first part of the stated version of PyTorch with the first part of the last version",
     )

@@ -51,7 +51,8 @@ def thm_3_2_as_printed(values: Values) -> Violation:
         bound,
         gap,
         assumes=sample_sizes(values),
-        reads="limit of the printed lower bound / R against the largest that lim gap / R can be",
+        reads="we compare the limit of the printed lower bound over R with the largest possible limit of the gap "
+        "over R",
     )
 
 
@@ -125,7 +126,8 @@ def infinite_bounds(values: Values) -> Violation:
         Fraction(0),
         assumes=assumes,
         strict=True,
-        reads="B_N infinite: 1/(right side of (4)) at M against that at a larger sample size, which should be greater",
+        reads="if B_N is infinite, we compare 1/(right side of (4)) at M with its value at a larger "
+        "sample size, which should be greater",
     )
 
 

@@ -234,7 +234,9 @@ def eq_77_K_as_printed(values: Values) -> Violation:
         D = E**2 * (sigma2 + G**2) * (6 * C_A**2 * C_B**2 * (1 + step**2 * E**2 * (sigma2 + G**2)) + G**2)
         return Fraction(16, 3) * D * (C_A**2 + C_B**2)
 
-    return Violation(K_2(2 * eta), K_2(eta), assumes=assumes, reads="K_2 at the step size 2 eta, against K_2 at eta")
+    return Violation(
+        K_2(2 * eta), K_2(eta), assumes=assumes, reads="we compare K_2 at the step size 2 eta with K_2 at eta"
+    )
 
 
 @proof("fedloru-v2/eq-77-K")

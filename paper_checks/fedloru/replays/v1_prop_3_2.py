@@ -41,8 +41,8 @@ def _against_weyl(values: Values, U: str) -> Violation:
         printed,
         theta + edge,
         assumes=assumes,
-        reads=f"one spike theta, Marchenko-Pastur noise, R(w) = 1/(1 - ratio w), U_N the {U} bound of its law: printed "
-        "limit of lambda_1 against Weyl's bound for it, theta + the upper bound",
+        reads=f"one spike theta, Marchenko-Pastur noise, R(w) = 1/(1 - ratio w), U_N the {U} bound of its law: we "
+        "compare the printed limit of lambda_1 with Weyl's bound on it, theta + the upper bound",
     )
 
 

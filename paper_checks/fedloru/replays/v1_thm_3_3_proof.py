@@ -78,7 +78,9 @@ def gj(values: Values) -> Violation:
         Hypothesis("theta_j, against sigma s_M = 1", theta, "<", 1),
         Hypothesis("theta_1, against sigma s_M = 1", first, ">", 1),
     )
-    return Violation(F, 0, strict=True, assumes=assumes, reads="sigma s_M = 1: F_j against 0, which should be greater")
+    return Violation(
+        F, 0, strict=True, assumes=assumes, reads="with sigma s_M = 1, we compare F_j with 0, which should be greater"
+    )
 
 
 @replay("fedloru-v1/S3", **NOISES)
@@ -105,5 +107,9 @@ def s3_as_meant(values: Values) -> Violation:
     assumes.append(Hypothesis("alpha", alpha, ">=", 0))
     summed = sum((edge(first, client) - edge(first, server) for _ in range(a_N + 1, p + alpha + 1)), Fraction(0))
     return Violation(
-        summed, 0, assumes=assumes, given={"terms": p + alpha - a_N}, reads="S_3, which should be negative, against 0"
+        summed,
+        0,
+        assumes=assumes,
+        given={"terms": p + alpha - a_N},
+        reads="we compare S_3, which should be negative, with 0",
     )

@@ -57,7 +57,7 @@ def fj1_as_printed(values: Values) -> Violation:
         0,
         strict=True,
         assumes=assumes,
-        reads="theta_1 = 1, semicircle of mean -1/2: F_j1 against 0, which should be greater",
+        reads="with theta_1 = 1 and a semicircle of mean -1/2, we compare F_j1 with 0, which should be greater",
     )
 
 
@@ -173,7 +173,8 @@ def fj2_as_meant(values: Values) -> Violation:
         0,
         strict=True,
         assumes=assumes,
-        reads="theta_1 = 1, centred law with R(w) = w / (1 + w): F_j2 against 0, which should be greater",
+        reads="with theta_1 = 1 and the centred law with R(w) = w / (1 + w), we compare F_j2 with 0, which "
+        "should be greater",
     )
 
 

@@ -34,7 +34,8 @@ def alg_4_as_printed(values: Values) -> Violation:
         abs(mean),
         Fraction(0),
         assumes=assumes,
-        reads="losses h (w - c)^2 / 2 of one number, from their mean's minimiser 0: distance of the next weight",
+        reads="for the losses h (w - c)^2 / 2 of one number, we compute how far the next weight is from 0, the "
+        "minimiser of their mean, where the round starts",
     )
 
 

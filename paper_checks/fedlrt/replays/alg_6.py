@@ -79,7 +79,8 @@ def claim_alg6_as_printed(values: Values) -> Violation:
         size,
         count,
         assumes=assumes,
-        reads="mean of S_c U_c V_c' by columns: n against the size of a matrix with the same nonzero singular values",
+        reads="to take the mean of S_c U_c V_c' by columns, we compare n with the size of a matrix "
+        "with the same nonzero singular values",
     )
 
 

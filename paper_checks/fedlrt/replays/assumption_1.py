@@ -30,9 +30,9 @@ def assumption_1(factor: Fraction = Fraction(2)) -> str:
     require(non_negative(start), "the square outside for the global loss")
     require(non_negative(client), "the square outside for a client")
     return (
-        r"$\delta(2-\delta)g^2$ at the start, and $\delta g(2b + \delta g)$ for a client, minus the squared norm "
-        r"outside the block are sums of products of non-negative quantities, where $g = \|\nabla_{\tilde "
-        r"S}\mathcal{L}\|$ and $b = \|\nabla_S\mathcal{L}_c\|$"
+        r"the squared norm outside the block is at most $\delta(2-\delta)g^2$ at the start and at most $\delta g(2b + "
+        r"\delta g)$ for a client, because the differences are sums of products of non-negative quantities; here $g = "
+        r"\|\nabla_{\tilde S}\mathcal{L}\|$ and $b = \|\nabla_S\mathcal{L}_c\|$"
     )
 
 
@@ -52,7 +52,10 @@ def assumption_1_as_printed(values: Values) -> Violation:
         Hypothesis("(14): gradient minus its block", size - inside, "<", delta * size),
     )
     return Violation(
-        outside, delta * size, assumes=assumes, reads="gradient outside the block, against delta times the gradient"
+        outside,
+        delta * size,
+        assumes=assumes,
+        reads="we compare the norm of the gradient outside the block with delta times the norm of the gradient",
     )
 
 
@@ -105,6 +108,7 @@ def claim_assumption_when(values: Values) -> Violation:
         Fraction(1, 10),
         error=1e-12,
         assumes=assumes,
-        reads="one client, one step a round, loss |W - T|^2/2, T the matrix, from e1 e1', every round cut to rank 1: "
-        "least delta of (14) at the start of the round after these, near T, against 1/10",
+        reads="with one client, one step a round, the loss |W - T|^2/2, where T is the matrix, and the start e1 e1', "
+        "every round truncates the weights to rank 1. We compare the least delta of (14) at the start of the next "
+        "round, near T, with 1/10",
     )

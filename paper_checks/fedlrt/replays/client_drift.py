@@ -65,8 +65,8 @@ def claim_fedlin_with_long_steps(values: Values) -> Violation:
         abs(sum(ends, Fraction(0)) / len(ends)),
         start,
         assumes=assumes,
-        reads="losses h (w - c)^2 / 2 of one number, FedLin: distance from the minimiser 0 after a round, against that "
-        "before it, by which every round multiplies it",
+        reads="for FedLin and the losses h (w - c)^2 / 2 of one number, we compare the distance from the minimiser 0 "
+        "after a round with the distance before it; every round multiplies the distance by the same factor",
     )
 
 

@@ -70,8 +70,8 @@ def cor_1_as_printed(values: Values) -> Violation:
         96 * -at.change + 96 * at.theta,
         assumes=(*at.assumes, rate, slow),
         given=at.given,
-        reads=f"{LOSSES}: squared gradient at the start of a round that cuts nothing, against the printed bound (at a "
-        "small rate one client, whose loss falls, breaks it as well, for a small threshold)",
+        reads=f"{LOSSES}, we compare the squared gradient at the start of a round that truncates nothing with the "
+        "printed bound (at a small rate one client, whose loss falls, breaks it as well, for a small threshold)",
     )
 
 
@@ -117,5 +117,5 @@ def cor_2_proof_as_printed(values: Values) -> Violation:
         1 / (96 * L),
         whole * bracket,
         assumes=assumes,
-        reads="what is needed, 1/(96 L), against the learning rate times the bracket of Theorem 4",
+        reads="we compare what is needed, 1/(96 L), with the learning rate times the bracket of Theorem 4",
     )

@@ -53,8 +53,8 @@ def standing_still(values: Values, correction: str, told: str) -> Violation:
         error=1e-9,
         sampled=DRAWN,
         assumes=assumes,
-        reads=f"steps of 1e-3, targets of rank 1, tau = 0.01, start of rank 5; FeDLRT {told} correction should stall "
-        "farther than 1e-5 from the minimiser, but its distance from it is 0 up to rounding",
+        reads=f"with steps of 1e-3, targets of rank 1, tau = 0.01 and a start of rank 5, FeDLRT {told} correction "
+        "should stall farther than 1e-5 from the minimiser, but its distance from it is 0 up to rounding",
     )
 
 
@@ -120,8 +120,8 @@ def claim_het_plateau_as_printed(values: Values) -> Violation:
         error=1e-9,
         sampled=DRAWN,
         assumes=assumes,
-        reads="steps of 1e-3, targets of rank 1; FedAvg should stall farther than 1e-5 from the minimiser, but its "
-        "distance from it is 0 up to rounding",
+        reads="with steps of 1e-3 and targets of rank 1, FedAvg should stall farther than 1e-5 from the minimiser, but "
+        "its distance from it is 0 up to rounding",
     )
 
 

@@ -37,5 +37,6 @@ def fig_2_as_printed(values: Values) -> Violation:
         bases + small,
         bases,
         assumes=[Hypothesis("r", r, ">=", 1), Hypothesis("2r", 2 * r, "<=", m), Hypothesis("2r", 2 * r, "<=", n)],
-        reads="numbers that the server sends a client in line 2 of Algorithm 1, U, V and S, against those of U and V",
+        reads="we compare how many numbers the server sends a client in line 2 of Algorithm 1, for U, V and S, with "
+        "the number for U and V",
     )

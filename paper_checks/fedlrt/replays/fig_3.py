@@ -48,6 +48,6 @@ def fig_3_as_printed(values: Values) -> Violation:
         4 * n * r + 8 * r**2,
         n**2,
         assumes=[Hypothesis("n", n, "=", 512)],
-        reads="client compute by Table 1 with the full correction at 39.5 % of full rank, "
-        "against FedLin's, which it should not exceed below 40 %",
+        reads="we compare the client compute with the full correction at 39.5 % of full rank, by Table 1, with the "
+        "client compute of FedLin, which it should not exceed below 40 %",
     )

@@ -34,9 +34,9 @@ def claim_close_as_printed(values: Values) -> Violation:
         1 - left,
         constant * (near + rate + near),
         assumes=assumes,
-        reads="loss (W_33 - 1)^2 / 2 + eta (W_12 + W_21) from e1 e1', r = 1, h = lambda: distance from the full-rank "
-        "weights in the entry W_33, against c (epsilon + h + theta / h); for lambda T fixed "
-        "and any c, small enough eta and lambda also violate the bound",
+        reads="the loss is (W_33 - 1)^2 / 2 + eta (W_12 + W_21), the start is e1 e1', r = 1 and h = lambda. For fixed "
+        "lambda T and any c, small enough eta and lambda violate the bound as well. We compare the distance from the "
+        "full-rank weights in the entry W_33 with c (epsilon + h + theta / h)",
     )
 
 
@@ -91,5 +91,5 @@ def claim_close(own: Fraction = Fraction(1), stale: Fraction = Fraction(2)) -> s
     require(sympy.simplify(ends[1] - two) == 0, "two steps of one round")
     return (
         r"the augmented bases leave out at most $\epsilon$ of the mean gradient, and at most $((1 + \lambda L)^k - "
-        "1)B$ more of a client's direction after k steps; then induction over steps and rounds"
+        "1)B$ more of a client's direction after k steps; the rest is an induction over steps and rounds"
     )

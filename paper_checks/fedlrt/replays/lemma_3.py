@@ -68,7 +68,7 @@ def lemma_3_as_printed(values: Values) -> Violation:
         abs(n - r),
         0,
         assumes=[Hypothesis("r", r, ">=", 1), Hypothesis("r", r, "<=", n)],
-        reads="columns of U against rows of F, difference",
+        reads="we compute the difference between the number of rows of F and the number of columns of U",
     )
 
 
@@ -122,5 +122,6 @@ def lemma_3_proof_as_printed(values: Values) -> Violation:
         basis**4,
         1,
         assumes=[Hypothesis("r", r, ">=", 1)],
-        reads="U and V of r columns of I, D with one entry 1: |U|^2|U'|^2|D|^2|V|^2|V'|^2 against |D|^2",
+        reads="U and V consist of r columns of I, and D has one entry 1. We compare |U|^2|U'|^2|D|^2|V|^2|V'|^2 "
+        "with |D|^2",
     )

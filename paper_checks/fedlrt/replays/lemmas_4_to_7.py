@@ -24,13 +24,13 @@ def lemma_4(half: Fraction = Fraction(1, 2)) -> str:
     r"""The loss along the segment from $Y_2$ to $Y_1$, integrated.
 
     $\phi(t) = \mathcal{L}(Y_2 + t(Y_1 - Y_2))$ has the derivative $\langle\nabla\mathcal{L}(Y_2 + t(Y_1 - Y_2)), Y_1 -
-    Y_2\rangle$, which by the Lipschitz bound of the gradient is at most $\phi'(0) + tL\|Y_1 - Y_2\|^2$. The integral
+    Y_2\rangle$, which by the Lipschitz bound on the gradient is at most $\phi'(0) + tL\|Y_1 - Y_2\|^2$. The integral
     over t from 0 to 1 is $\phi'(0) + \frac L2\|Y_1 - Y_2\|^2$.
     """
     t = sympy.Symbol("t", positive=True)
     rest = sympy.integrate(t * G, (t, 0, 1))  # G is L times the squared distance
     require(non_negative(half * G - rest), "the integral of the Lipschitz bound")
-    return "the Lipschitz bound of the gradient, integrated along the segment"
+    return "the Lipschitz bound on the gradient, integrated along the segment"
 
 
 @proof("fedlrt/lemma-6")

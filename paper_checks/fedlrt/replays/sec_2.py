@@ -23,8 +23,8 @@ def eq_1_as_printed(values: Values) -> Violation:
     return Violation(
         abs(Fraction(sum(samples.values()), len(samples)) - Fraction(sum(means), len(means))),
         Fraction(0),
-        reads="X_1 and X_2 of two samples each, the first in both, X their union of three: distance of the loss of X "
-        "from the mean of the two losses",
+        reads="X_1 and X_2 have two samples each and share the first, so their union X has three. We compute the "
+        "distance of the loss of X from the mean of the two losses",
     )
 
 
@@ -68,8 +68,8 @@ def eq_2_as_printed(values: Values) -> Violation:
         abs(printed - own),
         0,
         assumes=assumes,
-        reads="losses h (w - c)^2 / 2 of one number, from their mean's minimiser 0: "
-        "distance of (2) as printed from descent on the first client's own loss",
+        reads="for the losses h (w - c)^2 / 2 of one number and a start at 0, the minimiser of their mean, we compute "
+        "the distance of (2) as printed from descent on the first client's own loss",
     )
 
 
@@ -100,8 +100,8 @@ def eq_4_as_printed(values: Values) -> Violation:
         abs(printed - own),
         0,
         assumes=assumes,
-        reads="losses h (w - c)^2 / 2 of one number, from their mean's minimiser 0: "
-        "distance of (4) as printed from the same with the first client's own loss",
+        reads="for the losses h (w - c)^2 / 2 of one number and a start at 0, the minimiser of their mean, we compute "
+        "the distance of (4) as printed from the same with the first client's own loss",
     )
 
 

@@ -62,8 +62,8 @@ def claim_factors_as_printed(values: Values) -> Violation:
         smallest,
         strict=True,
         assumes=assumes,
-        reads="loss |W - target e1 e1'|^2 / 2 from start e1 e1', one step: "
-        "0 against the smallest kept singular value, which should be greater",
+        reads="for the loss |W - target e1 e1'|^2 / 2 and one step from the weights start e1 e1', we compare "
+        "0 with the smallest kept singular value, which should be greater",
     )
 
 
@@ -110,7 +110,7 @@ def claim_server_qr_svd_as_printed(values: Values) -> Violation:
         (2 * r) ** 2,
         r**2,
         assumes=[Hypothesis("r", r, ">=", 1), Hypothesis("2r", 2 * r, "<=", n)],
-        reads="Algorithm 1: entries of the matrix that a client optimises, against r^2",
+        reads="we compare the number of entries of the matrix that a client optimises in Algorithm 1 with r^2",
     )
 
 

@@ -107,7 +107,7 @@ def claim_trunc_as_printed(values: Values) -> Violation:
         1,
         len(admitted(sigma, theta**2)),
         assumes=assumes,
-        reads="1 against the number of ranks that the printed condition admits",
+        reads="we compare 1 with the number of ranks that the printed condition admits",
     )
 
 

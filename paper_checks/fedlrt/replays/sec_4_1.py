@@ -25,7 +25,8 @@ def claim_hom_stepsize(values: Values) -> Violation:
         error=1e-9,
         sampled="points newly drawn from Philox",
         assumes=assumes,
-        reads="n = 20, s = 20: the rate against 1/(12 L s), L of the client with the largest second derivative",
+        reads="with n = 20 and s = 20, we compare the rate with 1/(12 L s), where L is that of the client with the "
+        "largest second derivative",
     )
 
 

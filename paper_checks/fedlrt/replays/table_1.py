@@ -17,5 +17,6 @@ def table_1(values: Values) -> Violation:
         sent,
         6 * n * r + 10 * r * r,
         assumes=[Hypothesis("r", r, ">=", 1), Hypothesis("2r", 2 * r, "<=", n)],
-        reads="FeDLRT with full correction: numbers that travel for a client in a round, against 6nr + 10r^2",
+        reads="for FeDLRT with full correction, we compare how many numbers a client sends and receives in a round "
+        "with 6nr + 10r^2",
     )

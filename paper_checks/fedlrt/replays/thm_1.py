@@ -56,8 +56,8 @@ def thm_1(certificate: Values, further_steps: Sequence[int] = (100, *FURTHER_STE
         power = (1 + Fraction(1, steps)) ** steps
         require(power < _e_from_below(max(30, steps + 1)), f"(1 + 1/s)^s is not below e at s = {steps}")
     return (
-        r"$\|\tilde S_c^s - \tilde S_c\| \le ((1 + \lambda L)^s - 1)\|\nabla_{\tilde S}\mathcal{L}\|/L$ "
-        rf"by induction, and $(1 + \frac1s)^s < e$; {len(certificates)} certificates of the same bound at small sizes"
+        r"$\|\tilde S_c^s - \tilde S_c\| \le ((1 + \lambda L)^s - 1)\|\nabla_{\tilde S}\mathcal{L}\|/L$ by "
+        rf"induction, and $(1 + \frac1s)^s < e$; {len(certificates)} certificates prove the same bound at small sizes"
     )
 
 

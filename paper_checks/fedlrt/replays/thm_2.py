@@ -40,9 +40,9 @@ def thm_2(
         least = (1 - Fraction(1, 2 * s)) * s**2
         require(Fraction(comb(2 * s, 2), 2) == least, f"another constant at {s} steps")
     return (
-        r"the constant $1 - \frac1{2s_*}$ for all clients, steps and $s_*\lambda L \le 1$ (a client's drift by "
-        "induction, then a rational inequality in one variable); a quadratic shows that no smaller constant works; "
-        "smoothness bounds the truncation"
+        r"induction bounds a client's drift, and a rational inequality in one variable then gives the constant $1 - "
+        r"\frac1{2s_*}$ for all clients, all steps and $s_*\lambda L \le 1$; a quadratic shows that no smaller "
+        "constant works; smoothness bounds the cost of truncation"
     )
 
 
@@ -60,9 +60,9 @@ def thm_2_as_printed(values: Values) -> Violation:
         -at.rate * (1 - 12 * at.rate) * square + theta,
         assumes=assumes,
         given=at.given,
-        reads="one client, one step, loss |W - B|^2/2, rank 1 before and after, however the truncation rule is read "
-        "(if its tail excludes the kept values, this also holds with theta = 3/2): change of the loss, against the "
-        "printed bound",
+        reads="with one client, one step and the loss |W - B|^2/2, the rank is 1 before and after the round, however "
+        "the truncation rule is read (if its tail excludes the kept values, this also holds with theta = 3/2). We "
+        "compare the change of the loss with the printed bound",
     )
 
 
@@ -95,7 +95,8 @@ def eq_36_as_printed(values: Values) -> Violation:
         theta,
         assumes=assumes,
         given=at.given,
-        reads="one client, one step, loss |W - B|^2/2: rise of the loss by truncation, against L theta",
+        reads="with one client, one step and the loss |W - B|^2/2, we compare the rise of the loss by truncation with "
+        "L theta",
     )
 
 

@@ -46,8 +46,8 @@ def thm_3_as_printed(values: Values) -> Violation:
         48 * (square - inner(after, after)) / 2 + 48 * theta,
         assumes=assumes,
         given=at.given,
-        reads="one client, one step, loss |W - B|^2/2, rank 1 before and 2 after, because nothing is "
-        "cut: squared gradient against the printed bound",
+        reads="with one client, one step and the loss |W - B|^2/2, the rank is 1 before the round and 2 after it, "
+        "because nothing is truncated. We compare the squared gradient with the printed bound",
     )
 
 
@@ -86,8 +86,8 @@ def thm_3(
         require(0 < y <= 2 * limit and constant * fallen >= 2, f"the constant at {place}")
     cost_of_truncation(Fraction(1, 2))
     return (
-        "the exact worst case of the local steps (a quadratic attains it), smoothness along the truncation, and the "
-        "mean over the rounds"
+        "a quadratic attains the exact worst case of the local steps, smoothness bounds the cost of truncation, and "
+        "the least squared gradient is at most the mean over the rounds"
     )
 
 
@@ -134,8 +134,9 @@ def claim_thm3_text_as_printed(values: Values) -> Violation:
         corner,
         theta,
         assumes=assumes,
-        reads="loss |W - T|^2/2, T = diag(matrix, 0, corner), from e1 e1', weights truncated to rank 1 in every round: "
-        "distance from T, the only stationary point (always at least the entry in the corner of T), against theta",
+        reads="with the loss |W - T|^2/2, T = diag(matrix, 0, corner) and the start e1 e1', every round truncates the "
+        "weights to rank 1. We compare their distance from T, the only stationary point, with theta (the distance is "
+        "always at least the entry in the corner of T)",
     )
 
 

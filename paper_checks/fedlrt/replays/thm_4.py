@@ -235,7 +235,7 @@ def thm_4_as_printed(values: Values) -> Violation:
         -at.whole * bracket * at.square + at.theta,
         assumes=at.assumes,
         given=at.given,
-        reads=f"{LOSSES}: change of the loss in a round that cuts nothing, against the printed bound",
+        reads=f"{LOSSES}, we compare the change of the loss in a round that truncates nothing with the printed bound",
     )
 
 
@@ -363,8 +363,8 @@ def thm_11_hat_first_as_printed(values: Values) -> Violation:
         rate * outside,
         delta**2 * rate * square,
         assumes=assumes,
-        reads="one client, one step, loss <slope, w>: inner product against its bound (with the other "
-        "sign: two clients, two steps of 1/48, losses ±(P w11 + Q w22 + w22^2/2) + <slope, w>)",
+        reads="with one client, one step and the loss <slope, w>, we compare the inner product with its bound (with "
+        "the other sign we take two clients, two steps of 1/48 and the losses ±(P w11 + Q w22 + w22^2/2) + <slope, w>)",
     )
 
 
@@ -378,8 +378,8 @@ def thm_11_hat_first_as_meant(values: Values) -> Violation:
         inner(entries(values["slope"])[1:], moved[1:]),
         delta**2 * Fraction(1, 24) * square,
         assumes=[*assumes, *more, printed],
-        reads="two clients, two steps of 1/48, losses ±(P w11 + Q w22 + w22^2/2) + <slope, w>: inner product of the "
-        "move outside the block with the gradient there, against its bound",
+        reads="with two clients, two steps of 1/48 and the losses ±(P w11 + Q w22 + w22^2/2) + <slope, w>, we compare "
+        "the inner product of the move outside the block and the gradient there with its bound",
     )
 
 
@@ -403,7 +403,7 @@ def thm_11_hat_second_as_printed(values: Values) -> Violation:
         rate**2 * outside / 2,
         delta**2 * rate**2 * square / 2,
         assumes=assumes,
-        reads="one client, one step, loss <slope, w>: square against its bound",
+        reads="with one client, one step and the loss <slope, w>, we compare the square with its bound",
     )
 
 
@@ -443,8 +443,8 @@ def _step_one(values: Values, power: int) -> Violation:
         first * share + rest,
         first + rest,
         assumes=(*assumes, unequal),
-        reads="x = s_* lambda, share = |U'FV|^2 / |Ut'FVt|^2: first line against the second, both in "
-        "units of |Ut'FVt|^2",
+        reads="with x = s_* lambda and share = |U'FV|^2 / |Ut'FVt|^2, we compare the first line with the second, both "
+        "in units of |Ut'FVt|^2",
     )
 
 

@@ -56,7 +56,7 @@ def eq_39b_as_printed(values: Values) -> Violation:
         Fraction(0),
         assumes=at.assumes,
         given=at.given,
-        reads=f"{LOSSES}: correction minus first expression",
+        reads=f"{LOSSES}, we compute the correction minus the first expression",
     )
 
 
@@ -81,7 +81,10 @@ def _first_step(values: Values) -> tuple[Opposite, Fraction, list[Fraction]]:
     return at, -at.rate * (own + correction), [at.rate * (-own + (-own + inside)), -at.rate * own + correction]
 
 
-STEPS = f"{LOSSES}: first step of client 1 by Algorithm 5 and (45), distance from the nearer expression of (40)"
+STEPS = (
+    f"{LOSSES}, we compute the distance of the first step of client 1 by Algorithm 5 and (45) from the nearer "
+    "expression of (40)"
+)
 
 
 @replay("fedlrt/eq-40")
@@ -116,7 +119,8 @@ def eq_42_as_printed(values: Values) -> Violation:
         stated,
         sum(row != column for row, column in others),
         assumes=[Hypothesis("blocks off the diagonal, as stated", stated, "=", 3)],
-        reads="three blocks off the diagonal, as stated, against those of two by two blocks without the upper left one",
+        reads="we compare three, the stated number of blocks off the diagonal, with their number among two by two "
+        "blocks without the upper left one",
     )
 
 
@@ -145,7 +149,7 @@ def eq_43_44_as_printed(values: Values) -> Violation:
         right,
         assumes=at.assumes,
         given=at.given,
-        reads=f"{LOSSES}: change of the loss, against the printed right side",
+        reads=f"{LOSSES}, we compare the change of the loss with the printed right side",
     )
 
 
@@ -220,6 +224,6 @@ def eq_46_as_printed(values: Values) -> Violation:
         right,
         assumes=(*at.assumes, fails),
         given=at.given,
-        reads=f"{LOSSES}: left side of (46) with F as the negative gradient (with the printed sign it is "
-        f"{float(printed):.5g}), against the right side",
+        reads=f"{LOSSES}, we compare the left side of (46), with F as the negative gradient (with the printed "
+        f"sign it is {float(printed):.5g}), with the right side",
     )

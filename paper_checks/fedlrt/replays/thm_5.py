@@ -19,7 +19,7 @@ def eq_17(values: Values) -> Violation:
         Fraction(abs(r - 2 * r)),
         Fraction(0),
         assumes=[Hypothesis("r", r, ">=", 1), Hypothesis("2r", 2 * r, "<=", n)],
-        reads="columns of the first factor against rows of the second, difference",
+        reads="we compute how far the numbers of columns of the first factor and of rows of the second are apart",
     )
 
 
@@ -65,6 +65,6 @@ def thm_5_as_printed(values: Values) -> Violation:
         cut,
         time + theta / time,
         assumes=assumes,
-        reads="flat loss, epsilon = 0, any numbers d_2 > 0 and d_3 > 0: the cut part, against "
+        reads="with a flat loss, epsilon = 0 and any d_2 > 0 and d_3 > 0, we compare the truncated part with "
         "d_2 Delta t + d_3 theta / Delta t, both over d_2 d_3",
     )

@@ -149,7 +149,7 @@ def eq_32_as_printed(values: Values) -> Violation:
         Fraction(0),
         assumes=at.assumes,
         given=at.given,
-        reads="one client, one step, loss |W - B|^2/2: squared distance of the two sides",
+        reads="with one client, one step and the loss |W - B|^2/2, we compute the squared distance of the two sides",
     )
 
 
@@ -222,7 +222,8 @@ def thm_7_first_term_lines_as_printed(values: Values) -> Violation:
             Hypothesis("columns of V, 2r", columns, ">=", 2),
             Hypothesis("columns of V, even", columns % 2, "=", 0),
         ],
-        reads="columns of F, n, against rows of the transpose of the augmented basis V, 2r, which must be as many",
+        reads="we compare the number n of columns of F with the number 2r of rows of the transpose of the augmented "
+        "basis V, which must be as many",
     )
 
 
@@ -319,7 +320,7 @@ def eq_33_as_printed(values: Values) -> Violation:
         Fraction(0),
         assumes=at.assumes,
         given=at.given,
-        reads="one client, one step, loss |W - B|^2/2: distance of the two expressions",
+        reads="with one client, one step and the loss |W - B|^2/2, we compute the distance of the two expressions",
     )
 
 

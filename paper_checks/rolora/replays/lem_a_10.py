@@ -124,5 +124,9 @@ def eq_77_as_printed(values: Values) -> Violation:
     """Evaluate the last inequality, of (79): d^-10 < q^-10, which means q < d."""
     at = thresholds(values)
     return Violation(
-        at.q[0], int(values["d"]), assumes=at.assumes, strict=True, reads="q, from below, against d: (79) needs q < d"
+        at.q[0],
+        int(values["d"]),
+        assumes=at.assumes,
+        strict=True,
+        reads="we compare q, from below, with d: (79) needs q < d",
     )

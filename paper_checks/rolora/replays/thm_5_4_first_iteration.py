@@ -56,7 +56,7 @@ def a4_first_step_as_printed(values: Values) -> Violation:
         across / (along + across),
         square * (1 - s * x),
         assumes=assumes,
-        reads=f"{MANY_SAMPLES}; delta_1^2 against that of the bound",
+        reads=f"{MANY_SAMPLES}; we compare delta_1^2 with its value in the bound",
     )
 
 

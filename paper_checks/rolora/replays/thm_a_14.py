@@ -38,7 +38,7 @@ def thm_A_14_as_printed(values: Values) -> Violation:
         square,
         wanted,
         assumes=assumes,
-        reads="u_T against epsilon^2; u_0 = delta_0^2, epsilon = quotient delta_0, s = step = eta "
+        reads="we compare u_T with epsilon^2; u_0 = delta_0^2, epsilon = quotient delta_0, s = step = eta "
         "(L_max = ||mean b*|| = 1), and u becomes u (1 - 2s(1 - u))^2/(1 + 4s^2 u(1 - u)), T times; "
         "the theorem asks for T at least log(1/quotient)/(c (1 - u_0))",
     )

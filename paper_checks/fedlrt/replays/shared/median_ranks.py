@@ -30,6 +30,7 @@ def median_rank(values: Values) -> Violation:
         error=1e-9,
         sampled=DRAWN,
         assumes=assumes,
-        reads="n = 20, polynomials that equal 1 at x = 1, 10,000 points, 20 steps of 1e-3, tau = 0.1, starts of size "
-        "0.01 and rank 8: 4, the target's rank, and the median rank after these rounds, which should not be below it",
+        reads="with n = 20, polynomials that equal 1 at x = 1, 10,000 points, 20 steps of 1e-3, tau = 0.1 and starts "
+        "of size 0.01 and rank 8, we compare 4, the target's rank, with the median rank after these rounds, "
+        "which should not be below it",
     )

@@ -9,8 +9,8 @@ from paper_checks.replay import Hypothesis
 from paper_checks.stored_values import Values, followed, fractions, square
 
 LOSSES = (
-    "two clients, L = 1, rank 1, losses ±(P w11 + Q w22 + w11 w22) + <slope, w> with P = apart_inside, "
-    "Q = apart_outside and the change w = W - S e1 e1^T from the start"
+    "with two clients, L = 1, rank 1 and the losses ±(P w11 + Q w22 + w11 w22) + <slope, w>, where P = apart_inside, "
+    "Q = apart_outside and w = W - S e1 e1^T is the change from the start"
 )
 
 Entries = list[Fraction]
