@@ -163,7 +163,7 @@ def judge_inequality(
     scope = f"{scope}; {searched}" if searched else scope
     if len(left) == 0:
         return Evidence(True, scope, printed, "no case", cases=0)
-    left, right, difference, error = checked_sides(left, right, error, infinite=infinite)
+    left, right, difference, error = checked_sides(left, right, error, infinite=infinite, decided=exact is not None)
     count = len(left)
     _require_fitting(case, count)
     scale = np.maximum(np.maximum(np.abs(left), np.abs(right)), np.finfo(float).tiny)

@@ -227,6 +227,17 @@ def test_parameters_of_other_cases_are_refused(case):
         judge_inequality(left, np.ones(12), 0.0, scope="all", case=case)
 
 
+def test_fractions_next_to_floats_are_taken_where_the_cases_are_evaluated_again():
+    third = Fraction(1, 3)
+    left, right = np.array([third, third], dtype=object), np.array([1 / 3, 1 / 3])
+    with pytest.raises(UndefinedError):
+        judge_inequality(left, right, 0.0, scope="all", domain="all")
+    found = judge_inequality(
+        left, right, 0.0, scope="all", domain="all", case={"x": [third, third]}, exact=lambda at: (at["x"], third)
+    )
+    assert found.ok
+
+
 @pytest.mark.parametrize(
     ("weights", "told"),
     [({"lenght": 1}, "a weight of lenght, but the parameters are length, time"), ({"length": 0}, "all weights are 0")],
