@@ -137,13 +137,13 @@ def test_the_first_screen_of_a_card_says_what_is_wrong_and_what_to_use(capsys):
     said = " ".join(" ".join(screen).split())
     for part in (
         "corrected (proof)",
-        "Algorithm 1 keeps its factors",
+        "If the factors are kept, as in Algorithm 1, no constants work",
         "(2E − 1)G²Qη",
         "fedloru-v2/thm-4.2-rate (holds,",
     ):
         assert part in said
     status, out, _ = run(capsys, "show", "fedloru-v2/thm-4.2-rate")
-    assert "see also     fedloru-v2/thm-4.2 (corrected, inconsistent): Theorem 4.2, eq. (9)" in out
+    assert "see also     fedloru-v2/thm-4.2 (corrected, printed inconsistently): Theorem 4.2, eq. (9)" in out
 
 
 def test_show_prints_an_entry_for_bibtex_and_checks_nothing(capsys):

@@ -29,8 +29,8 @@ FINDINGS = (
     ),
     Finding(
         "assumption-too-weak",
-        "To bound the part of the gradient that the simplified correction neglects, Assumption 1 uses each client's "
-        "own gradient, not the global one",
+        "To bound what the simplified variance correction neglects, Assumption 1 uses each client's own gradient, not "
+        "the global one",
         "changes a main result",
         (
             "fedlrt/assumption-1",
