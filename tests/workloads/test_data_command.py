@@ -1,6 +1,7 @@
 """Data sets on the command line: what is printed where, and the status, for sets that are here, absent or damaged."""
 
 import hashlib
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -18,30 +19,26 @@ CONTENTS = {file: pack(np.zeros((4, 28, 28) if "images" in file else 4, dtype=np
 @pytest.fixture
 def sets(tmp_path, monkeypatch):
     """One set that is here, one that no registry has, and one that is found nowhere."""
-    for known in (REGISTRY, TEXTS):
-        for name in list(known):
-            monkeypatch.delitem(known, name)
     monkeypatch.delenv("RANKPROOF_DATA", raising=False)
-    for name, sources in (("here", ()), ("elsewhere", ()), ("nowhere", (lambda folder: {},))):
-        monkeypatch.setitem(
-            REGISTRY,
-            name,
-            DataSet(
-                name=name,
-                title=name.title(),
-                folder=name,
-                pixel_mean=0.5,
-                pixel_deviation=0.3,
-                sources=sources,
-                otherwise="draw it again",
-                md5={file: hashlib.md5(content).hexdigest() for file, content in CONTENTS.items()},
-            ),
+    registry = {
+        name: DataSet(
+            name=name,
+            title=name.title(),
+            folder=name,
+            pixel_mean=0.5,
+            pixel_deviation=0.3,
+            sources=sources,
+            otherwise="draw it again",
+            md5={file: hashlib.md5(content).hexdigest() for file, content in CONTENTS.items()},
         )
+        for name, sources in (("here", ()), ("elsewhere", ()), ("nowhere", (lambda folder: {},)))
+    }
     folder = tmp_path / "here" / "raw"
     folder.mkdir(parents=True)
     for file, content in CONTENTS.items():
         (folder / file).write_bytes(content)
-    return tmp_path
+    with patch.dict(REGISTRY, registry, clear=True), patch.dict(TEXTS, clear=True):  # the order is restored as well
+        yield tmp_path
 
 
 def run(root, *arguments):
