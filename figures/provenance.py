@@ -68,7 +68,7 @@ def _comments(text: str, lines: Sequence[str], nodes: Iterable[ast.AST]) -> dict
     """Return the column of the comment of each row, from 0, given the lines without docstrings."""
     strings: dict[int, list[tuple[int, int]]] = {row: [] for row, line in enumerate(lines) if "#" in line}
     for node in nodes:
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)):
             last, end = node.end_lineno or node.lineno, node.end_col_offset or 0
             for row in range(node.lineno - 1, last):
                 if row in strings:

@@ -115,6 +115,10 @@ def test_all_sources_count_where_the_numbers_have_no_module_of_their_own(project
         ('x = """ # one\n"""', False),
         ("x = ('a'  # b\n'# one')", False),
         ('x = """\n# one\n"""', False),
+        ("x = b'# one'", False),
+        ("x = b'#'  # one", True),
+        ("x = (b'a'\n b'# one')", False),
+        ('x = b"""\n# one\n"""', False),
     ],
 )
 def test_a_sign_within_a_string_begins_no_comment(tmp_path, text, same):
