@@ -255,7 +255,7 @@ def tune(
     An algorithm has one rate for all cases: the one with the largest mean, over the cases, of the accuracy on the
     samples held out for validation, or of personal models on the clients' own held-out samples. These runs have a seed
     of their own. A run that failed counts as accuracy 0. While the best rate is at an end of those tried, the algorithm
-    tries the `next_rate`.
+    tries the `next_rate`, but not at the paper's scale.
     """
     methods = [method for method in METHODS if method.label in sizes.methods]
     if len(sizes.rates) == 1:

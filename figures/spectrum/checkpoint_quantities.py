@@ -158,17 +158,7 @@ def require_states_room(request: SpectrumRequest, folder: Path, out: Path) -> No
 
 
 def write_checkpoint_quantities(table: pd.DataFrame, request: SpectrumRequest, folder: Path, out: Path) -> list[Path]:
-    """Write ``checkpoint-quantities.csv``, ``.json``, ``.png`` and ``.pdf`` to a folder, all or none.
-
-    Args:
-        table: The measured table.
-        request: Request for the measurement.
-        folder: Folder of the states.
-        out: Where the files go.
-
-    Raises:
-        OSError: The folder cannot be written to.
-    """
+    """Write ``checkpoint-quantities.csv``, ``.json``, ``.png`` and ``.pdf``, all or none, as `write_states`."""
     return write_states(NAME, table, request, folder, out, draw_checkpoint_quantities)
 
 

@@ -166,17 +166,7 @@ def _rows(same: dict[str, Any], now: StateSpectrum, other: StateSpectrum | None)
 
 
 def write_checkpoints(table: pd.DataFrame, request: SpectrumRequest, folder: Path, out: Path) -> list[Path]:
-    """Write ``checkpoints.csv``, ``.json``, ``.png`` and ``.pdf`` to a folder, all or none.
-
-    Args:
-        table: The measured table.
-        request: Request for the measurement.
-        folder: Folder of the states.
-        out: Where the files go.
-
-    Raises:
-        OSError: The folder cannot be written to.
-    """
+    """Write ``checkpoints.csv``, ``.json``, ``.png`` and ``.pdf``, all or none, as `write_states`."""
     return write_states("checkpoints", table, request, folder, out, draw_checkpoints)
 
 

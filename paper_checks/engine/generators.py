@@ -14,7 +14,7 @@ _ENTROPY = "randbits"
 
 @contextmanager
 def generators_seeded(seed: int) -> Iterator[None]:
-    """Seed what is drawn without a seed within; the global generators go on afterwards.
+    """Seed what is drawn without a seed within; afterwards the global generators are as before.
 
     These are the generators of `random`, of numpy and of torch, and those of numpy that are made without a seed. A
     library that is loaded only within keeps its own seed.
