@@ -11,7 +11,7 @@ from figures.experiments.disclosures import finding, under_headline
 from figures.figure import Settings
 from figures.ledger import all_figures
 from figures.make import read_table
-from figures.stored_numbers import stored_scale
+from figures.stored_numbers import stored_settings
 from figures.style import STYLE
 
 STORED = Path(__file__).parents[2] / "docs" / "figures"
@@ -31,7 +31,7 @@ def stored(slug):
 def test_a_headline_tells_a_number_and_lies_inside(figure):
     table, expected = stored(figure.slug)
     with rc_context(STYLE):
-        picture = figure.picture(table, under_headline(figure, table, Settings(scale=stored_scale(figure))))
+        picture = figure.picture(table, under_headline(figure, table, stored_settings(figure)))
         picture.draw_without_rendering()
     headline = picture.get_suptitle().strip().replace("\n", " ")
     assert headline == expected
