@@ -186,8 +186,9 @@ def vision_sizes(name: str, table: pd.DataFrame) -> str:
     of = next(one for one in VISION[name].values() if one.rounds == int(runs["round"].max()))
     width = f" of width {of.options['width']}" if of.options.get("width") else ""
     whose = "every method and number of clients" if of.own_rates else "all runs"
+    rounds = choice["round"].max()
     tried = (
-        f", learning rate of {whose} chosen from {describe_rates(choice, of.rates)} after {int(choice['round'].max())} rounds"
+        f", learning rate of {whose} chosen from {describe_rates(choice, of.rates)} after {rounds} rounds"
         if len(choice)
         else ""
     )

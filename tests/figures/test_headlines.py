@@ -8,7 +8,6 @@ import pytest
 from matplotlib import rc_context
 
 from figures.experiments.disclosures import finding, under_headline
-from figures.figure import Settings
 from figures.ledger import all_figures
 from figures.make import read_table
 from figures.stored_numbers import stored_settings

@@ -2,6 +2,7 @@
 
 import pandas as pd
 import pytest
+
 from figures.experiments.rate_choice import best_rate, describe_seeds, next_tries
 
 GRID = (0.005, 0.01, 0.02, 0.05)
