@@ -123,7 +123,7 @@ def close_rates(table: DataFrame) -> str:
     """Return the learning rates that were chosen by little, from the rows that chose; empty if none was.
 
     Another draw of the validation samples might choose the other rate, so differences of the lines may be due to it.
-    Of rates that were tried with two seeds, the means count.
+    The means count for rates that were tried with two seeds.
     """
     found: dict[str, list[str]] = {}
     for line, tries in _tries_by_line(table):

@@ -24,7 +24,7 @@ def next_tries(values: Tries, grid: Sequence[float], scale: str = "laptop") -> l
     Last, the rates that the first seed leaves within `CLOSE` of the best are tried with a second seed.
 
     Args:
-        values: What was tried so far.
+        values: Accuracies of the rates tried so far.
         grid: The rates to try first; fewer than two leave no choice.
         scale: At the scale `paper` no rate beyond the grid is tried, because grids are the papers'.
 
