@@ -19,6 +19,8 @@ from typing import Any
 
 from figures.experiments.experiment import Design
 from figures.figure import Figure, Settings
+from workloads.arguments import write_documents
+from workloads.files import write_whole
 
 PAGE = "settings.md"
 UNCOUNTED = ("seed", "eval_batch", "training_loss", "schedule_period", "personal_schedule_period")
@@ -249,10 +251,17 @@ rates tried may try further ones, which are in the caption of the figure.
 """
 
 
-def main(folder: Path) -> None:
-    """Write the page of the stored experiments into a folder."""
-    (folder / PAGE).write_text(page(stored_differences()), encoding="utf-8")
+def write(folder: Path) -> list[Path]:
+    """Write the page of the stored experiments into a folder.
+
+    Raises:
+        OSError: The folder cannot be written to.
+    """
+    path = folder / PAGE
+    write_whole({path: page(stored_differences()).encode()})
+    return [path]
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    module = "figures.experiments.differences"
+    sys.exit(write_documents(module, "settings that differ from the papers'", "docs/figures", write))
