@@ -1,4 +1,4 @@
-"""Modules that write pages and pictures of ``docs/``: `--help` helps, and a folder that does not exist is not created."""
+"""Modules that write pages and pictures of ``docs/``: `--help` helps, and no folder is created."""
 
 import runpy
 import sys

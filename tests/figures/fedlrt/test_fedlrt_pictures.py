@@ -117,10 +117,15 @@ def test_properties_of_figure_1_one_by_one():
 
 
 def test_figure_4_shows_the_first_reading_twice_and_what_each_reading_has(fig4):
-    longer = fig4[fig4.reading == "first reading"].assign(reading="followed longer")
-    table = pd.concat([fig4, longer[longer["round"] <= 9]], ignore_index=True)
+    """Two numbers of clients are one line in the first reading, and differ by a factor of 100 in the longer one."""
+    first = fig4[(fig4.reading == "first reading") & (fig4.clients == 1)]
+    longer = first[first["round"] <= 9].assign(reading="followed longer")
+    other = longer.assign(clients=2)
+    other[[f"{name}{end}" for name in ("distance", "loss") for end in ("", "_low", "_high")]] /= 100
+    others = fig4[fig4.reading != "first reading"]
+    table = pd.concat([first, first.assign(clients=2), others, longer, other], ignore_index=True)
     picture = styled(fedlrt_fig4.draw_fig4, table)
-    assert key(picture) == ["$C=1$", "$C=2$", "yes", "no", "not reached"]
+    assert key(picture) == ["$C=1$ to $2$, alike", "$C=1$", "$C=2$", "yes", "no", "not reached"]
     panels = iter(picture.axes)
     for reading, rounds in (("first reading", 12), ("followed longer", 9)):
         losses = []
@@ -133,10 +138,12 @@ def test_figure_4_shows_the_first_reading_twice_and_what_each_reading_has(fig4):
             axes = next(panels)
             rows = table[(table.reading == reading) & (table["round"] <= rounds) & ((table.method == "FedLin") == full)]
             marks = {"rank": [level(2.0)], "distance": [level(1e-5)]}.get(name, [])
-            for C in (1, 2):
+            for C, text in (
+                ((1, "$C=1$ to $2$, alike"),) if reading == "first reading" else ((1, "$C=1$"), (2, "$C=2$"))
+            ):
                 mine = rows[rows.clients == C]
                 marks += [
-                    curve(f"$C={C}$", mine["round"], mine[name]),
+                    curve(text, mine["round"], mine[name]),
                     band(mine["round"], mine[f"{name}_low"], mine[f"{name}_high"]),
                 ]
             same(drawn(axes), marks)
