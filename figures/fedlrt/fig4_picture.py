@@ -25,7 +25,7 @@ COLUMNS = (
 FOLLOWED = "followed longer"
 """The reading that follows the first one for more rounds, and is drawn with it."""
 SEEN = 0.03
-"""Share of a panel's height by which lines have to differ, on average, to be told apart."""
+"""Share of a panel's height by which lines differ, on average, if a reader can distinguish them."""
 WORDS = {
     "right": "rank found",
     "above": "never below",
