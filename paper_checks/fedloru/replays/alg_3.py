@@ -83,7 +83,7 @@ def claim_mcomm_as_printed(values: Values) -> Violation:
         2 * m * n,
         assumes=assumes,
         strict=True,
-        reads="numbers of A, B, A_d, A_u, B_d and B_u, and twice those of W",
+        reads="we compare the number of entries of A, B, A_d, A_u, B_d and B_u with twice the number of entries of W",
     )
 
 
@@ -114,6 +114,6 @@ def eq_83_as_printed(values: Values) -> Violation:
         abs(trained - recovered),
         0,
         given={"trained": trained, "recovered": recovered},
-        reads="A = (A1, A2), B = (B1, B2), A_d = p, A_u = (q1, q2), B_d = (u1, u2), B_u = v, "
-        "scales a and b; difference of the two models",
+        reads="with A = (A1, A2), B = (B1, B2), A_d = p, A_u = (q1, q2), B_d = (u1, u2), B_u = v and the scales a and "
+        "b, we compute the difference between the two models",
     )

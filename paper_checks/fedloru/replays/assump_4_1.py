@@ -75,9 +75,9 @@ def _after_a_cycle(values: Values) -> Violation:
         abs(A) + abs(B),
         bound,
         assumes=assumes,
-        reads="one weight w = W + A B (alpha = 1), samples of loss slope times w, so G = 1; every step draws the "
-        "first one, an event of positive probability; |A| + |B| after a cycle, against (1 + rate G)^(tau E) times that "
-        "at the start",
+        reads="the model is one weight w = W + A B (alpha = 1), and the loss of a sample is its slope times w, so G = "
+        "1. Every step draws the first sample, which has a positive probability. We compare |A| + |B| after a cycle "
+        "with (1 + rate G)^(tau E) times its value at the start",
     )
 
 

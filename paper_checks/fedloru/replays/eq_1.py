@@ -15,8 +15,8 @@ from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, 
 from paper_checks.stored_values import Values
 
 POINTS = (
-    "a data point is one of three, with probabilities p1, p2, 1 - p1 - p2 and the entries g1, g2, g3 and h1, "
-    "h2, h3 of its Hessian; the server has N = 2, the client M = 1 of these: "
+    "a data point is one of three, with probabilities p1, p2 and 1 - p1 - p2. Two entries of its Hessian are g1, g2 "
+    "or g3 and h1, h2 or h3. The server has N = 2 data points, and the client has M = 1 of them. We compute "
 )
 
 
@@ -48,7 +48,7 @@ def uncorrelated_noises(values: Values) -> Violation:
     """The noises of two data points and of one of them are correlated."""
     between, _, _, assumes = _two_and_one(values)
     return Violation(
-        abs(between), 0, assumes=assumes, reads=f"{POINTS}|Cov(epsilon_M, epsilon_N)| of the entries h and g"
+        abs(between), 0, assumes=assumes, reads=f"{POINTS}|Cov(epsilon_M, epsilon_N)| for the entries h and g"
     )
 
 
@@ -60,7 +60,7 @@ def one_matrix(values: Values) -> Violation:
         abs(between**2 - server * client),
         0,
         assumes=assumes,
-        reads=f"{POINTS}distance of the square of Cov(epsilon_M, epsilon_N), entries h and g, from the "
+        reads=f"{POINTS}the distance of the square of Cov(epsilon_M, epsilon_N), for the entries h and g, from the "
         "product of Cov(epsilon_M) and Cov(epsilon_N)",
     )
 

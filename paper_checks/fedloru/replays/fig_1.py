@@ -49,9 +49,9 @@ def eq_87(values: Values) -> Violation:
         smoothing,
         1e-3,
         assumes=assumes,
-        reads="R - 1 eigenvalues at the quantiles of the semicircle on [-1, 1], the largest at top; "
-        "densities by Gaussian kernels of this width on a grid of this spacing: |estimate/stable rank - "
-        "1| against the error of the smoothing",
+        reads="R - 1 eigenvalues are at the quantiles of the semicircle on [-1, 1], and the largest is at top. "
+        "Densities are estimated with Gaussian kernels of this width on a grid of this spacing. We compare "
+        "|estimate/stable rank - 1| with the error of the smoothing",
     )
 
 

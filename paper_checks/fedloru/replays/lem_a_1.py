@@ -112,6 +112,6 @@ def lem_A_1b_as_printed(values: Values) -> Violation:
         abs(1 - stays),
         0,
         assumes=assumes,
-        reads="atoms as mass and place in the n-th law; |1 - mass of mu|: the integral of the bounded "
-        "continuous function 1",
+        reads="the witness gives the mass and place of each atom in the n-th law. With the bounded continuous "
+        "function 1, whose integral is the mass, we compute |1 - mass of mu|",
     )

@@ -35,7 +35,8 @@ def def_phi_as_printed(values: Values) -> Violation:
         abs(square - square**2),
         0,
         assumes=assumes,
-        reads="|limit of the squared overlap by eq. (5) - square of the printed limit|",
+        reads="we compute the distance between the limit of the squared overlap by eq. (5) and the square of the "
+        "printed limit",
     )
 
 
@@ -65,8 +66,8 @@ def lem_A_6_as_printed(values: Values) -> Violation:
         max(square - high**2, low**2 - square),
         0,
         assumes=assumes,
-        reads="|phi^2 - cos(phi)^2|, from below: the limit of the squared overlap by eq. (5), and that of an angle "
-        "that tends to phi",
+        reads="by eq. (5) the squared overlap tends to phi^2. For an angle that tends to phi it would tend to "
+        "cos(phi)^2. We compute a lower bound on |phi^2 - cos(phi)^2|",
     )
 
 

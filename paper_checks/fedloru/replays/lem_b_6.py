@@ -72,10 +72,11 @@ def lem_B_6_mid_as_printed(values: Values) -> Violation:
             "second display, for samples: E[|A'|^2 |D|^2]": both,
             "E[|A'|^2] E[|D|^2], said to be no less": apart,
         },
-        reads="W of two rows and two columns, one factor, one client, one step, loss a sum over the entries of L x^2/2 "
-        "up to |x| = zone, linear beyond; |u|^2 |gradient|^2 against |u^T gradient|^2, said to be equal. Beside it one "
-        "weight from W = 0, A = B = 1, whose samples, drawn with equal chances, have the same loss around their "
-        "centres; A' is A after the step",
+        reads="W has two rows and two columns, the rank is 1, and one client takes one step. The loss is a sum over "
+        "the entries x of L x^2/2, continued linearly for |x| > zone. For the second display the model is one weight "
+        "that starts at W = 0, A = B = 1. Its samples are drawn with equal probabilities and have the same loss "
+        "around their centres, and A' is A after the step. We compare |u|^2 |gradient|^2 with |u^T gradient|^2; the "
+        "paper says that they are equal",
     )
 
 

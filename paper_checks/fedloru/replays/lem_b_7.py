@@ -39,7 +39,10 @@ def lem_B_7_mid_as_printed(values: Values) -> Violation:
     one = run(values)
     mean = (one.path[one.E][0] - one.path[0][0]) / (one.rate * one.E)
     return Violation(
-        mean**2, 2 * one.s2 * one.C_B**2 / one.E, assumes=one.assumes, reads=ONE_WEIGHT + "square of the mean step of A"
+        mean**2,
+        2 * one.s2 * one.C_B**2 / one.E,
+        assumes=one.assumes,
+        reads=ONE_WEIGHT + "We compare the square of the mean step of A with the printed bound",
     )
 
 

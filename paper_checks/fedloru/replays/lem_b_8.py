@@ -43,8 +43,8 @@ def _against_both_bounds(values: Values) -> Violation:
         drift**2,
         max(bounds),
         assumes=one.assumes,
-        reads=ONE_WEIGHT + "squared drift of the gradient in A, the smaller one of the means over "
-        "i = 1..E, as (60) prints, and over i = 0..E-1, against the larger of both bounds",
+        reads=ONE_WEIGHT + "The squared drift of the gradient in A can be a mean over i = 1..E, as printed in (60), "
+        "or over i = 0..E-1. We compare the smaller of the two means with the larger of the two bounds",
     )
 
 
@@ -122,7 +122,7 @@ def eq_63_66_as_printed(values: Values) -> Violation:
             "the end of (66) with L^2, C_A and C_B exchanged": one.L**2 * bound,
             "first member of (66) with C_A and C_B as in Lemma B.7, without L^2, at i = E": own,
         },
-        reads=ONE_WEIGHT + "squared change of the gradient in W in the first step, against the end of (66)",
+        reads=ONE_WEIGHT + "We compare the squared change of the gradient in W in the first step with the end of (66)",
     )
 
 

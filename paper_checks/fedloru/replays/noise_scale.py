@@ -34,7 +34,7 @@ def claim_scale_as_printed(values: Values) -> Violation:
         abs(noise - Fraction(1, M**2)),
         0,
         assumes=assumes,
-        reads=f"|E (H_M - H)^2 - V s_M^2| at M = {M} with s_M = 1/M and V = 1",
+        reads=f"we compute |E (H_M - H)^2 - V s_M^2| for M = {M}, s_M = 1/M and V = 1",
     )
 
 
@@ -70,6 +70,7 @@ def claim_scaling_var_as_printed(values: Values) -> Violation:
         2 * width / (Fraction(22, 7) * sigma),
         0,
         assumes=assumes,
-        reads="entries of the noise of variance sigma^2 instead of sigma^2 s_N^2/R: lim (number of |lambda_i| <= "
-        "width) / root of R, from below; a factor s_N < 1 makes it larger",
+        reads="the entries of the noise have the variance sigma^2 instead of sigma^2 s_N^2/R. We compute a lower "
+        "bound on the limit of the number of eigenvalues with |lambda_i| <= width, divided by the root of R (a factor "
+        "s_N < 1 makes the limit larger)",
     )

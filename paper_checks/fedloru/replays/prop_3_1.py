@@ -44,9 +44,9 @@ def prop_3_1_dist(values: Values) -> Violation:
         1 - 1 / series,
         Fraction(1, 2),
         assumes=assumes,
-        reads="entries sigma s_N with either sign, each with probability 1/(2R), else 0: P(a row has "
-        "degree of them, so ||epsilon_N|| >= root(degree) sigma s_N > factor 2 sigma s_N), "
-        "from below, against 1/2",
+        reads="each entry is sigma s_N or -sigma s_N, each with probability 1/(2R), and 0 otherwise. A row with as "
+        "many nonzero entries as the degree makes ||epsilon_N|| at least root(degree) sigma s_N, which exceeds 2 "
+        "sigma s_N times the factor. We compare a lower bound on the probability of such a row with 1/2",
     )
 
 
@@ -148,7 +148,8 @@ def prop_3_1_bulk_as_printed(values: Values) -> Violation:
         2 * sigma * s * min(share, 1 - share),
         0,
         assumes=assumes,
-        reads=f"distance of lim lambda_i, i = {float(share):g} R, from {{L, U}}, from below",
+        reads=f"we compute a lower bound on the distance of lim lambda_i, with i = {float(share):g} R, from the set "
+        f"{{L, U}}",
     )
 
 

@@ -14,7 +14,7 @@ from paper_checks.fedloru.replays.shared.limits import at_the_edges, noise, past
 from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
 from paper_checks.stored_values import Values, fractions
 
-LAW = "entries of X are size sigma, of either sign, with probability R^-1.5/size^2, else Gaussian"
+LAW = "an entry of X is size sigma with a random sign, with probability R^-1.5/size^2, and Gaussian otherwise"
 
 
 def rare_entries(values: Values) -> tuple[int, Fraction, list[Hypothesis]]:
@@ -53,13 +53,11 @@ def eq_26_27_as_printed(values: Values) -> Violation:
     Hence $\max(\lambda_1, -\lambda_R) \ge a\sigma$.
     """
     R, p, assumes = rare_entries(values)
-    event = f"{LAW}: P(max(lambda_1, -lambda_R) >= {float(values['size']):g} sigma s_N)"
-    return Violation(
-        1 - without_large(p, R * (R - 1) // 2),
-        Fraction(1, 2),
-        assumes=assumes,
-        reads=f"{event}, from below, against 1/2",
+    event = (
+        f"{LAW}. We compare a lower bound on P(max(lambda_1, -lambda_R) >= {float(values['size']):g} sigma s_N) with "
+        "1/2"
     )
+    return Violation(1 - without_large(p, R * (R - 1) // 2), Fraction(1, 2), assumes=assumes, reads=event)
 
 
 @proof("fedloru-v2/eq-26-27@for-wigner-matrices")
@@ -98,7 +96,7 @@ def eq_28_as_printed(values: Values) -> Violation:
         2 * sigma * s,
         -2 * sigma * s,
         assumes=noise(sigma, s),
-        reads="we compare U = 2 sigma s with L, which eq. (28) puts above it",
+        reads="we compare U = 2 sigma s with L, which should be larger by eq. (28)",
     )
 
 
@@ -128,12 +126,12 @@ def eq_29_as_printed(values: Values) -> Violation:
     blocks = max(positive, 0) + max(negative, 0) + 1
     block, room = R // blocks, (size - edge) / 2
     joined = Fraction(blocks**2, R) / room**2 if room else Fraction(1)
-    event = f"{LAW}, p = positive, q = negative: P(lambda_{positive + 1}(H_N) >= {float(edge + room):g} sigma s_N)"
+    event = (
+        f"{LAW}; p = positive and q = negative. We compare a lower bound on P(lambda_{positive + 1}(H_N) >= "
+        f"{float(edge + room):g} sigma s_N) with 1/2"
+    )
     return Violation(
-        1 - blocks * without_large(p, block * (block - 1) // 2) - joined,
-        Fraction(1, 2),
-        assumes=assumes,
-        reads=f"{event}, from below, against 1/2",
+        1 - blocks * without_large(p, block * (block - 1) // 2) - joined, Fraction(1, 2), assumes=assumes, reads=event
     )
 
 

@@ -31,7 +31,10 @@ def _candidate(values: Values) -> Violation:
     k = (candidate + (root if candidate > 0 else -root)) / 2
     assumes = [*noise(sigma, s), Hypothesis("|lambda|, off the support", abs(candidate), ">", 2 * sigma * s)]
     return Violation(
-        abs(k - theta), 0, assumes=assumes, reads="|k(lambda) - theta| at the only lambda that could belong to theta"
+        abs(k - theta),
+        0,
+        assumes=assumes,
+        reads="we compute |k(lambda) - theta| at the only lambda that could belong to theta",
     )
 
 
@@ -127,4 +130,4 @@ def eq_32(values: Values) -> Violation:
     root = rational_root(z**2 - 4 * noise**2)
     g = (z - (root if z > 0 else -root)) / (2 * noise**2)
     assumes = (Hypothesis("sigma s", noise, ">", 0), Hypothesis("|z|, outside of the support", abs(z), ">", 2 * noise))
-    return Violation(abs(1 / g - theta), 0, assumes=assumes, reads="|k(k^{-1}(theta)) - theta|")
+    return Violation(abs(1 / g - theta), 0, assumes=assumes, reads="we compute |k(k^{-1}(theta)) - theta|")

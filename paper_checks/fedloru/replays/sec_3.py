@@ -81,8 +81,8 @@ def _change(values: Values, norm: str) -> Violation:
         factor,
         ((1 + size) / (1 - size)) ** 2,
         assumes=assumes,
-        reads="A = diag(1, a, ..., a, 0, ..., 0), E = diag(x, y, ..., y, z, ..., z): factor by which the stable rank "
-        f"changes, up or down, against ((1 + e)/(1 - e))^2, e the relative {norm} size of E",
+        reads="with A = diag(1, a, ..., a, 0, ..., 0) and E = diag(x, y, ..., y, z, ..., z), we compare the factor "
+        f"by which the stable rank rises or falls with ((1 + e)/(1 - e))^2, where e is the relative {norm} size of E",
     )
 
 

@@ -142,6 +142,6 @@ def assump_bulk_as_printed(values: Values) -> Violation:
         abs(weighted - (power - 1)),
         0,
         assumes=assumes,
-        reads="one spike theta, sigma s_N = 1, power of the bulk eigenvalues: |their mean weighted by the "
-        "squared overlaps with v - that for uniform weights|",
+        reads="with one spike theta and sigma s_N = 1, we take this power of the bulk eigenvalues. We compute the "
+        "distance between its mean weighted by the squared overlaps with v and its unweighted mean",
     )

@@ -112,6 +112,6 @@ def eq_WT_as_printed(values: Values) -> Violation:
         abs(held - told),
         0,
         assumes=assumes,
-        reads="loss (w - target)^2/2 at w = W + alpha A B, one step of both factors a round; distance of "
-        "the formula from what the clients hold",
+        reads="the loss is (w - target)^2/2 at w = W + alpha A B, and each round takes one step in both factors. We "
+        "compute the distance of the formula from the model that the clients hold",
     )

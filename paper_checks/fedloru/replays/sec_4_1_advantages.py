@@ -51,7 +51,13 @@ def claim_comm_as_printed(values: Values) -> Violation:
         Hypothesis("r, against the shorter side", r, "<=", min(m, n)),
         Hypothesis("100 r, against the longer side", 100 * r, "<=", max(m, n)),
     )
-    return Violation(factors, m * n, assumes=assumes, strict=True, reads="numbers of A and B, and of W")
+    return Violation(
+        factors,
+        m * n,
+        assumes=assumes,
+        strict=True,
+        reads="we compare the number of entries of A and B with the number of entries of W",
+    )
 
 
 def rows_of_one_sample() -> bool:
@@ -172,8 +178,9 @@ def claim_rank_growth_as_printed(values: Values) -> Violation:
         ranks[0] + 1,
         ranks[1],
         assumes=assumes,
-        reads="loss |W - target|^2/2, 2 x 2 by rows, from W = B = 0, in each cycle one step, with "
-        "A = (1, 1), then (1, -2); rank after the first cycle plus 1, and after the second",
+        reads="the loss is |W - target|^2/2, where the target is a 2 x 2 matrix, given by rows. From W = B = 0, each "
+        "cycle takes one step, first with A = (1, 1) and then with A = (1, -2). We compare the rank after the first "
+        "cycle plus 1 with the rank after the second",
     )
 
 
@@ -243,8 +250,9 @@ def claim_noextra_as_printed(values: Values) -> Violation:
     frozen = 2 * b * n * m + 2 * b * m * n  # x W^T, and the gradient of x
     fedhm = M * E * factors + M * 2 * m * r * n + 30 * m * n * min(m, n)
     reads = (
-        "operations of one linear layer in a round, products of p x q by q x s counted as 2pqs: FedLoRU's local steps "
-        "of (4mn + 6r(m+n))b each, against all of FedHM, steps of 6r(m+n)b, 2mnr for each client and at most "
-        "30 mn min(m, n) for a decomposition (Golub and Van Loan: 14 mn^2 + 8 n^3 for m >= n)"
+        "we count the operations of one linear layer in a round, with 2pqs for a product of p x q by q x s. We "
+        "compare FedLoRU's local steps, each of (4mn + 6r(m+n))b, with all operations of FedHM: local steps of "
+        "6r(m+n)b, 2mnr for each client and at most 30 mn min(m, n) for a decomposition (Golub and Van Loan: 14 mn^2 "
+        "+ 8 n^3 for m >= n)"
     )
     return Violation(M * E * (factors + frozen), fedhm, assumes=assumes, reads=reads)

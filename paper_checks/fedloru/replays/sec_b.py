@@ -15,7 +15,7 @@ from paper_checks.fedloru.replays.shared.local_steps import a, eta, positive_siz
 from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
 from paper_checks.stored_values import Values, followed, fractions
 
-QUADRATIC = "one weight w = W + AB with loss L w^2/2 (within the zone), E = steps; "
+QUADRATIC = "the model is one weight w = W + AB with the loss L w^2/2, which holds within the zone, and E = steps. "
 
 
 def mean_step(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:
@@ -41,7 +41,10 @@ def eq_59_60_as_printed(values: Values) -> Violation:
     """Compare the whole move of A over eta E with the mean gradient with the printed indices."""
     apart, _, assumes = mean_step(values)
     return Violation(
-        apart, 0, assumes=assumes, reads=QUADRATIC + "distance of the mean step in A from the printed mean"
+        apart,
+        0,
+        assumes=assumes,
+        reads=QUADRATIC + "We compute the distance of the mean step in A from the printed mean",
     )
 
 
@@ -76,7 +79,7 @@ def eq_61_62_as_printed(values: Values) -> Violation:
         scale * apart,
         0,
         assumes=assumes,
-        reads=QUADRATIC + "one client; distance of the change of A from the printed one",
+        reads=QUADRATIC + "With one client, we compute the distance of the change of A from the printed change",
     )
 
 

@@ -36,7 +36,7 @@ def thm_3_2_by_limit(values: Values) -> Violation:
         (n_M**2 - n_N**2) / norms * bracket,
         stable_rank_M - stable_rank_N,
         assumes=assumes,
-        reads=f"{REST}: right side of eq. (4) against the difference of the expressions (36)",
+        reads=f"{REST}. We compare the right side of eq. (4) with the difference of the expressions (36)",
     )
 
 
@@ -183,8 +183,9 @@ def negative_gap(values: Values, relative: bool) -> Violation:
         abs(theta) / (sigma * s_M if relative else 1),
         most,
         assumes=assumes,
-        reads="one spike, rest eigenvalues at the edges, difference of the expressions (36) below 0; "
-        f"|theta_0|{'/(sigma s_M)' if relative else ''} against the fixed number most",
+        reads="there is one spike, the number rest counts the eigenvalues at the edges, and the difference of the "
+        f"expressions (36) is negative. We compare |theta_0|{'/(sigma s_M)' if relative else ''} with the number "
+        "most, which is fixed in advance",
     )
 
 

@@ -23,7 +23,8 @@ def def_approx_as_printed(values: Values) -> Violation:
         abs((theta + e11 - theta) * (e22 - theta) - e12**2),
         0,
         assumes=(Hypothesis("|theta_1|", abs(theta), ">", 0),),
-        reads="H_true = diag(theta_1, 0), noise e: |det(H_N - theta_1)|, which is 0 for an eigenvalue",
+        reads="with H_true = diag(theta_1, 0) and the noise e, we compute |det(H_N - theta_1)|, which would be 0 if "
+        "theta_1 were an eigenvalue",
     )
 
 

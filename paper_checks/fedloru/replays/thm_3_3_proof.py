@@ -57,8 +57,8 @@ def eq_52_53_as_printed(values: Values) -> Violation:
             Hypothesis("scale of the noise, sigma s_N", noise, ">", 0),
             Hypothesis("theta_1, against sigma s_N", theta, ">", noise),
         ),
-        reads="r = 1, one spike, both gradients R e with a unit vector e orthogonal to v_1: limit of the left side of "
-        "(53), (1 - phi_1^2)^2, and 0",
+        reads="for r = 1 and one spike, both gradients are R e, where the unit vector e is orthogonal to v_1. We "
+        "compare the limit of the left side of (53), which is (1 - phi_1^2)^2, with 0",
     )
 
 
@@ -130,7 +130,13 @@ def eq_56(values: Values) -> Violation:
     apart = sum((f * (s - t) for f, s, t in zip(first, vector, printed, strict=True)), Fraction(0))
     vectors = {"u": u, "w": w, "u of client 2": ut, "w of client 2": wt}
     assumes = [Hypothesis(f"|{name}|^2", sum(x * x for x in vector), "=", 1) for name, vector in vectors.items()]
-    return Violation(abs(apart), 0, assumes=assumes, given=given, reads="|inner product - printed one|")
+    return Violation(
+        abs(apart),
+        0,
+        assumes=assumes,
+        given=given,
+        reads="we compute the distance of the inner product from its printed value",
+    )
 
 
 @replay("fedloru-v2/eq-57-58", **TWO_CLIENTS)

@@ -26,7 +26,12 @@ def thm_4_2_as_printed(values: Values) -> Violation:
     K_1 = Fraction(8, 3) * one.E * one.s2 * one.brace
     K_2 = Fraction(16, 3) * one.D * (one.C_A**2 + one.C_B**2)
     right = 4 * one.loss(0) / (3 * one.rate * one.T * one.E) + K_1 * one.rate + K_2 * one.rate**2
-    return Violation(left, right, assumes=one.assumes, reads=ONE_WEIGHT + "mean squared gradient in the factors")
+    return Violation(
+        left,
+        right,
+        assumes=one.assumes,
+        reads=ONE_WEIGHT + "We compare the mean squared gradient in the factors with the printed bound",
+    )
 
 
 Q = G * a * b + L * (a**2 + b**2) ** 2 / 2
@@ -194,10 +199,10 @@ def thm_4_2_rate_as_printed(values: Values) -> Violation:
         (Fraction(4, 3) * Delta_0 / eta_0 + K_1 * eta_0) / root,
         assumes=assumes,
         given={"Delta_0": Delta_0, "K_1 = 4/3 G^2 (G C_A C_B + L/2 (C_A^2 + C_B^2)^2)": K_1},
-        reads=f"losses (w - target)^2/2, linear beyond |w - target| = {G}; one client a round, drawn "
-        "uniformly, one step, restart at A and B = 0 after each round; square of the mean gradient in B, "
-        "the same for every T, against 4 Delta_0/(3 eta T) + K_1 eta of the corrected theorem for this T, "
-        f"with E = L = 1, G = {G}, C_A = {A}, C_B = eta A G",
+        reads=f"the losses are (w - target)^2/2, continued linearly for |w - target| > {G}. Each round draws one "
+        "client uniformly, takes one step and then restarts at A and B = 0. We compare the square of the mean "
+        "gradient in B, which is the same for every T, with the bound 4 Delta_0/(3 eta T) + K_1 eta of the corrected "
+        f"theorem for this T, where E = L = 1, G = {G}, C_A = {A} and C_B = eta A G",
     )
 
 
@@ -238,9 +243,10 @@ def factors_that_go_on_as_read(values: Values) -> Violation:
             "K_1 = 4/3 (1 + 2L)": K_1,
             "least squared gradient, at least, for this and every larger T": 2 * (1 - rate) ** 2 * (1 - eta_0**2),
         },
-        reads="one client and weight, one local step and one accumulation a round, A = B = 1 and W = 0, slopes 1 and "
-        "-1 by turns at the starts of the rounds: least squared gradient in the factors, against 4 Delta_0/(3 eta T) + "
-        "K_1 eta of the corrected theorem for this T, with E = G = C_A = C_B = 1",
+        reads="one client has one weight and takes one local step and one accumulation a round, from A = B = 1 and W "
+        "= 0. At the starts of the rounds the slope of the loss alternates between 1 and -1. We compare the least "
+        "squared gradient in the factors with the bound 4 Delta_0/(3 eta T) + K_1 eta of the corrected theorem for "
+        "this T, where E = G = C_A = C_B = 1",
     )
 
 
@@ -294,7 +300,7 @@ def claim_alpha_ext_as_printed(values: Values) -> Violation:
         total / T,
         bound + Fraction(16, 3) * D * (C_A**2 + C_B**2) * rate**2,
         assumes=assumes,
-        reads="one weight w = W + alpha AB with loss L w^2/2 up to |w| = zone, linear beyond, E = steps = 1, T = "
-        "rounds, sigma^2 = share G^2; mean squared gradient in the factors, against (9) with alpha^2 L, |alpha| G and "
-        "alpha sigma instead of L, G and sigma",
+        reads="the model is one weight w = W + alpha AB with the loss L w^2/2, continued linearly for |w| > zone; E = "
+        "steps = 1, T = rounds and sigma^2 = share G^2. We compare the mean squared gradient in the factors with the "
+        "bound (9) for alpha^2 L, |alpha| G and alpha sigma instead of L, G and sigma",
     )

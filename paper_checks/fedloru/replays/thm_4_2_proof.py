@@ -97,7 +97,9 @@ def two_steps(values: Values) -> TwoSteps:
     return TwoSteps(path, [slope(A * B) for A, B in path], loss, slope, curvature, max(map(abs, given)), assumes)
 
 
-KNOTS = "one weight AB, slope of the loss linear between knots, one client, two local steps; "
+KNOTS = (
+    "the model is one weight AB, the slope of the loss is linear between knots, and one client takes two local steps. "
+)
 
 
 @replay("fedloru-v2/eq-67-70")
@@ -117,7 +119,8 @@ def eq_67_70_as_printed(values: Values) -> Violation:
         right,
         assumes=one.assumes,
         given={f"(67), {name} member": value for name, value in members.items()},
-        reads=KNOTS + "loss after the round, the first member of (67) and (70), against the last of (70)",
+        reads=KNOTS + "We compare the loss after the round, which is the first member of (67) and (70), with the last "
+        "member of (70)",
     )
 
 
@@ -163,8 +166,9 @@ def eq_71_75_as_printed(values: Values) -> Violation:
         max(last, right),
         assumes=one.assumes,
         given={"(71), middle member": middle, "(71), last member": last, "(74), right side": right},
-        reads=KNOTS + "loss at the new A and the old B, the first member of (71) and (74), which is at most the middle "
-        "member of (71), against the larger one of the last members of (71) and (74): the equality of (71) fails",
+        reads=KNOTS + "The first member of (71) and (74) is the loss at the new A and the old B, and it is at most "
+        "the middle member of (71). We compare it with the larger of the last members of (71) and (74), so the "
+        "equality in (71) fails",
     )
 
 
@@ -197,7 +201,12 @@ def eq_76_as_printed(values: Values) -> Violation:
     right = one.loss(0) - Fraction(3, 4) * one.rate * one.E * one.in_factors(0)
     right += 2 * one.rate**2 * one.s2 * one.E**2 * one.brace
     right += 4 * one.rate**3 * one.E * one.D * (one.C_A**2 + one.C_B**2)
-    return Violation(one.loss(one.E), right, assumes=one.assumes, reads=ONE_WEIGHT + "loss after a round")
+    return Violation(
+        one.loss(one.E),
+        right,
+        assumes=one.assumes,
+        reads=ONE_WEIGHT + "We compare the loss after a round with the printed bound",
+    )
 
 
 @proof("fedloru-v2/eq-76")
@@ -277,8 +286,8 @@ def eq_78_79_as_printed(values: Values) -> Violation:
         sum(g[1:], Fraction(0)) / T,
         f[0] / T + K,
         assumes=assumes,
-        reads="f: losses at t = 0..T+1 with f* = 0, in units of 3 eta E/4; g: squared gradients at "
-        "t = 0..T; K = K_1 eta + K_2 eta^2; (77) holds at every t; mean of g over t = 1..T, against "
+        reads="f lists the losses at t = 0..T+1 with f* = 0, in units of 3 eta E/4, g lists the squared gradients at "
+        "t = 0..T, and K = K_1 eta + K_2 eta^2. (77) holds at every t. We compare the mean of g over t = 1..T with "
         "f_0/T + K",
     )
 

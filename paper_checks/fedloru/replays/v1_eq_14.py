@@ -34,6 +34,6 @@ def eq_14_as_printed(values: Values) -> Violation:
     return Violation(
         abs(a * d - b * c),
         0,
-        reads="A is 2 x 2, r = 2, r_A = 1: size of the determinant of A, which is 0 for every product of "
-        "a 2 x 1 and a 1 x 2 matrix",
+        reads="A is 2 x 2, r = 2 and r_A = 1. We compute the absolute value of the determinant of A, which would be 0 "
+        "for every product of a 2 x 1 and a 1 x 2 matrix",
     )

@@ -43,9 +43,9 @@ def v1_thm_3_3_as_printed(values: Values) -> Violation:
         (client - server) / R,
         0,
         assumes=assumes,
-        reads="one spike theta, eigenvalues of X that fill the uniform law on [-half_width, half_width], whose density "
-        "is constant there, uniformly random eigenvectors: (srank(H_M) - srank(H_N))/R, from below where "
-        "|v^T X v| <= delta at M and at N, against 0, the limit of S/R",
+        reads="there is one spike theta, the eigenvalues of X fill the uniform law on [-half_width, half_width], "
+        "whose density is constant there, and the eigenvectors are uniformly random. We compare a lower bound on "
+        "(srank(H_M) - srank(H_N))/R, valid if |v^T X v| <= delta at M and at N, with 0, the limit of S/R",
     )
 
 

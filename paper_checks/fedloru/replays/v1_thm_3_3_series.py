@@ -32,7 +32,7 @@ def eq_36(values: Values) -> Violation:
         abs(numerator - printed),
         0,
         assumes=assumes,
-        reads="semicircle of variance 1, R(w) = w: |numerator - printed numerator|",
+        reads="for the semicircle of variance 1, with R(w) = w, we compute |numerator - printed numerator|",
     )
 
 
@@ -144,7 +144,7 @@ def fj2_as_printed(values: Values) -> Violation:
         abs(coefficient - printed),
         0,
         given={"coefficient": coefficient, "printed": printed},
-        reads="|coefficient of the product - printed one|, n = 2",
+        reads="for n = 2, we compute the distance of the coefficient of the product from its printed value",
     )
 
 

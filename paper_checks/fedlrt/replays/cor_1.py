@@ -70,8 +70,9 @@ def cor_1_as_printed(values: Values) -> Violation:
         96 * -at.change + 96 * at.theta,
         assumes=(*at.assumes, rate, slow),
         given=at.given,
-        reads=f"{LOSSES}, we compare the squared gradient at the start of a round that truncates nothing with the "
-        "printed bound (at a small rate one client, whose loss falls, breaks it as well, for a small threshold)",
+        reads=f"{LOSSES}, no singular value is truncated in the round. (At a small rate and for a small threshold, "
+        "one client whose loss falls violates the bound as well.) We compare the squared gradient at the start with "
+        "the printed bound",
     )
 
 
@@ -117,5 +118,6 @@ def cor_2_proof_as_printed(values: Values) -> Violation:
         1 / (96 * L),
         whole * bracket,
         assumes=assumes,
-        reads="we compare what is needed, 1/(96 L), with the learning rate times the bracket of Theorem 4",
+        reads="we compare 1/(96 L), the value that the proof needs, with the learning rate times the bracket of "
+        "Theorem 4",
     )

@@ -48,6 +48,6 @@ def fig_3_as_printed(values: Values) -> Violation:
         4 * n * r + 8 * r**2,
         n**2,
         assumes=[Hypothesis("n", n, "=", 512)],
-        reads="we compare the client compute with the full correction at 39.5 % of full rank, by Table 1, with the "
+        reads="at 39.5 % of full rank, by Table 1, we compare the client compute with the full correction with the "
         "client compute of FedLin, which it should not exceed below 40 %",
     )

@@ -75,7 +75,7 @@ def eq_22_as_printed(values: Values) -> Violation:
         Fraction(0),
         assumes=assumes,
         given={"Q": Q, "R": R},
-        reads="QR = [u, g] with R an upper triangle: squared distance of Q'u from [1; 0]",
+        reads="for QR = [u, g], where R is an upper triangle, we compute the squared distance of Q'u from [1; 0]",
     )
 
 

@@ -48,8 +48,8 @@ def eq_26_gradients_as_printed(values: Values) -> Violation:
         0,
         assumes=(*assumes, Hypothesis(name, third, ">", 0)),
         given={"gradients by rows": slopes, "F": forces},
-        reads="losses |W - A|^2 / 2, A a target, at W = S e1 e1^T, where the augmented bases are the axes: largest "
-        "entry of the left side minus the right one, for the client where it is smallest",
+        reads="the losses are |W - A|^2 / 2 with a target A, and at W = S e1 e1^T the augmented bases are the axes. "
+        "We compute the largest entry of the left side minus the right side, for the client where it is smallest",
     )
 
 

@@ -23,8 +23,8 @@ def eq_1_as_printed(values: Values) -> Violation:
     return Violation(
         abs(Fraction(sum(samples.values()), len(samples)) - Fraction(sum(means), len(means))),
         Fraction(0),
-        reads="X_1 and X_2 have two samples each and share the first, so their union X has three. We compute the "
-        "distance of the loss of X from the mean of the two losses",
+        reads="X_1 and X_2 have two samples each and share the first, so their union X has three samples. We compute "
+        "the distance between the loss of X and the mean of the two clients' losses",
     )
 
 
@@ -69,7 +69,7 @@ def eq_2_as_printed(values: Values) -> Violation:
         0,
         assumes=assumes,
         reads="for the losses h (w - c)^2 / 2 of one number and a start at 0, the minimiser of their mean, we compute "
-        "the distance of (2) as printed from descent on the first client's own loss",
+        "the distance between a step of (2) as printed and a descent step on the first client's own loss",
     )
 
 
@@ -101,7 +101,7 @@ def eq_4_as_printed(values: Values) -> Violation:
         0,
         assumes=assumes,
         reads="for the losses h (w - c)^2 / 2 of one number and a start at 0, the minimiser of their mean, we compute "
-        "the distance of (4) as printed from the same with the first client's own loss",
+        "the distance between a step of (4) as printed and the same step with the first client's own loss",
     )
 
 

@@ -33,7 +33,8 @@ def eq_5(values: Values) -> Violation:
         Fraction(0),
         assumes=[Hypothesis("S", s, "!=", 0)],
         given={"U": [1, 0], "V": [1, 0], "S": s, "gradient": G},
-        reads="with U = V = e1 and gradient G, the largest entry of the flow by (5) minus the projected flow",
+        reads="with U = V = e1 and gradient G, we compute the largest entry of the flow by (5) minus the projected "
+        "flow",
     )
 
 

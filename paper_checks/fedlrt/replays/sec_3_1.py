@@ -70,7 +70,7 @@ def eq_10_as_printed(values: Values) -> Violation:
     return Violation(
         min(abs(model - mean) for model in models),
         Fraction(0),
-        reads="models of one entry: distance of the nearest one from the mean",
+        reads="for models of one entry, we compute the distance of the nearest model from the mean",
     )
 
 

@@ -235,7 +235,8 @@ def thm_4_as_printed(values: Values) -> Violation:
         -at.whole * bracket * at.square + at.theta,
         assumes=at.assumes,
         given=at.given,
-        reads=f"{LOSSES}, we compare the change of the loss in a round that truncates nothing with the printed bound",
+        reads=f"{LOSSES}, no singular value is truncated in the round. We compare the change of the loss with the "
+        "printed bound",
     )
 
 
@@ -318,9 +319,10 @@ def thm_11_hat_lines_as_printed(values: Values) -> Violation:
         abs(inner(moved[1:], moved[1:]) - inner(stated[1:], stated[1:])) / 2,
         Fraction(0),
         assumes=[*assumes, *more],
-        reads="two clients, two steps of 1/48, losses ±(P w11 + Q w22 + w22^2/2) + <slope, w>: half of the squared "
-        "steps outside the block, minus the same by the gradients of the global loss at the clients' weights, "
-        f"{float(inner(moved[1:], moved[1:])) / 2:.4g} and {float(inner(stated[1:], stated[1:])) / 2:.4g}",
+        reads="two clients take two steps of 1/48 with the losses ±(P w11 + Q w22 + w22^2/2) + <slope, w>. Half of the "
+        f"squared steps outside the block is {float(inner(moved[1:], moved[1:])) / 2:.4g}, and with the gradients of the "
+        f"global loss at the clients' weights it is {float(inner(stated[1:], stated[1:])) / 2:.4g}. We compute the "
+        "difference of the two numbers",
     )
 
 
@@ -363,8 +365,8 @@ def thm_11_hat_first_as_printed(values: Values) -> Violation:
         rate * outside,
         delta**2 * rate * square,
         assumes=assumes,
-        reads="with one client, one step and the loss <slope, w>, we compare the inner product with its bound (with "
-        "the other sign we take two clients, two steps of 1/48 and the losses ±(P w11 + Q w22 + w22^2/2) + <slope, w>)",
+        reads="one client takes one step with the loss <slope, w>. (For the other sign we take two clients, two steps "
+        "of 1/48 and the losses ±(P w11 + Q w22 + w22^2/2) + <slope, w>.) We compare the inner product with its bound",
     )
 
 

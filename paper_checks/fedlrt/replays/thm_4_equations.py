@@ -119,8 +119,8 @@ def eq_42_as_printed(values: Values) -> Violation:
         stated,
         sum(row != column for row, column in others),
         assumes=[Hypothesis("blocks off the diagonal, as stated", stated, "=", 3)],
-        reads="we compare three, the stated number of blocks off the diagonal, with their number among two by two "
-        "blocks without the upper left one",
+        reads="we compare 3, the stated number of off-diagonal blocks, with the number of off-diagonal blocks among "
+        "the three blocks other than the upper left one",
     )
 
 

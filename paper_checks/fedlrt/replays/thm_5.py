@@ -19,7 +19,8 @@ def eq_17(values: Values) -> Violation:
         Fraction(abs(r - 2 * r)),
         Fraction(0),
         assumes=[Hypothesis("r", r, ">=", 1), Hypothesis("2r", 2 * r, "<=", n)],
-        reads="we compute how far the numbers of columns of the first factor and of rows of the second are apart",
+        reads="we compute the difference between the number of columns of the first factor and the number of rows of "
+        "the second",
     )
 
 

@@ -133,8 +133,8 @@ def thm_7_clients_as_printed(values: Values) -> Violation:
         Fraction(0),
         assumes=assumes,
         given={"U": [1, 0], "V": [1, 0], "S": 1, "clients": len(targets), "F - F_c of the first": away},
-        reads="clients with losses |W - B_c|^2/2, which the targets B_c are: squared distance of the first one's end "
-        "from the printed last member",
+        reads="the clients have the losses |W - B_c|^2/2 with the targets B_c. We compute the squared distance of the "
+        "first client's last weights from the printed last member",
     )
 
 
@@ -222,8 +222,8 @@ def thm_7_first_term_lines_as_printed(values: Values) -> Violation:
             Hypothesis("columns of V, 2r", columns, ">=", 2),
             Hypothesis("columns of V, even", columns % 2, "=", 0),
         ],
-        reads="we compare the number n of columns of F with the number 2r of rows of the transpose of the augmented "
-        "basis V, which must be as many",
+        reads="the transpose of the augmented basis V has 2r rows, and F should have as many columns. We compare its "
+        "number of columns, n, with 2r",
     )
 
 

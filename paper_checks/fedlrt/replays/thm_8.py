@@ -74,6 +74,6 @@ def thm_8_proof(values: Values) -> Violation:
         abs(derived - printed),
         Fraction(0),
         assumes=assumes,
-        reads="third term as derived, L^3 lambda^4 s^4, minus the one of the printed bracket, "
-        "L^2 lambda^4 s^4, both over e^2 and |g|^2",
+        reads="we subtract the third term in the printed bracket, L^2 lambda^4 s^4, from the derived third term, L^3 "
+        "lambda^4 s^4, both divided by e^2 and |g|^2",
     )

@@ -95,9 +95,9 @@ def first_step(values: Values) -> Violation:
         2 * at.q[0] ** -10,
         assumes=assumes,
         given={"m": m},
-        reads="s = eta |b*|^2, |b*| = 1, delta_0 = sine, eps_3 = eps_2, one client, m = C q samples; a "
-        "lower bound on the probability that delta_1 is above the bound, which tends to 1 with more "
-        "samples, and 2 q^-10",
+        reads="one client has m = C q samples, |b*| = 1, s = eta |b*|^2, delta_0 = sine and eps_3 = eps_2. We compare "
+        "a lower bound on the probability that delta_1 is above the bound, which tends to 1 with more samples, with 2 "
+        "q^-10",
     )
 
 

@@ -70,8 +70,9 @@ def lem_A_10_as_printed(values: Values) -> Violation:
         1 - within - outside,
         2 * at.q[0] ** -10,
         assumes=assumes,
-        reads="one client, eps_3 = eps_2, m = C q samples, delta = 3/5; a lower bound on the probability of failure, "
-        "whether (49) or the mean over all samples is meant, which for every C tends to 1 as eps_2 to 0, and 2 q^-10",
+        reads="one client has m = C q samples, eps_3 = eps_2 and delta = 3/5. A lower bound on the probability of "
+        "failure, which is valid whether (49) or the mean over all samples is meant, tends to 1 for every C as eps_2 "
+        "tends to 0. We compare this lower bound with 2 q^-10",
     )
 
 
@@ -98,8 +99,8 @@ def eq_48(values: Values) -> Violation:
         2 * (1 - cosine**2) / (m - 2),
         0,
         assumes=assumes,
-        reads="one client, cosine alpha of the angle of a and a*, |b*| = 1, m samples; mean along a of "
-        "the right side of (49), 2 (1 - alpha^2) / (m - 2), where the left side is 0",
+        reads="one client has m samples, |b*| = 1, and alpha is the cosine of the angle between a and a*. Along a the "
+        "right side of (49) has the mean 2 (1 - alpha^2) / (m - 2). We compare it with the left side, which is 0",
     )
 
 
@@ -128,5 +129,5 @@ def eq_77_as_printed(values: Values) -> Violation:
         int(values["d"]),
         assumes=at.assumes,
         strict=True,
-        reads="we compare q, from below, with d: (79) needs q < d",
+        reads="(79) requires q < d. We compare a lower bound on q with d",
     )

@@ -118,8 +118,8 @@ def eq_117_as_printed(values: Values) -> Violation:
         1 - 2 * s * (D - eps) + 2 * s * shift,
         assumes=assumes,
         given={"E_1 over delta at b = g": abs(1 - 2 * s * D)},
-        reads="D = 1 - delta^2; 0, which E_1 + E_2 is at least, against the numerator of C, 1 - 2 step (D - eps) + 2 "
-        "step tilde (1 + eps)^2",
+        reads="with D = 1 - delta^2, E_1 + E_2 is at least 0. We compare 0 with the numerator of C, which is 1 - 2 "
+        "step (D - eps) + 2 step tilde (1 + eps)^2",
     )
 
 

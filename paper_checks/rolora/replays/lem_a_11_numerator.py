@@ -51,7 +51,8 @@ def eq_81_as_printed(values: Values) -> Violation:
         0,
         assumes=assumes,
         given={"P a+": left, "(85)": right},
-        reads=f"{ONE_STEP}; distance of both sides of (85), along the unit vector across a*",
+        reads=f"{ONE_STEP}. We compute the distance between the two sides of (85), along the unit vector orthogonal "
+        "to a*",
     )
 
 
@@ -81,7 +82,7 @@ def eq_86_as_printed(values: Values) -> Violation:
         abs(-sine - s * cosine * at["across"]),
         sine * abs(1 - 2 * s * at["b"] ** 2) + s * off,
         assumes=assumes,
-        reads=f"{ONE_STEP}; both sides of (88) times the length of the step",
+        reads=f"{ONE_STEP}. We compare the two sides of (88), multiplied by the length of the step",
     )
 
 
@@ -141,7 +142,8 @@ def eq_92_as_printed(values: Values) -> Violation:
         beyond(level, root) - FAR,
         q**-10,
         assumes=assumes,
-        reads=f"{READS}(95) fails for eps' < -T <= 1, with probability at least p(eps') - 2^-500; against q^-10",
+        reads=f"{READS}(95) fails for eps' < -T <= 1, so with probability at least p(eps') - 2^-500. We compare this "
+        "probability with q^-10",
     )
 
 
@@ -174,8 +176,8 @@ def eq_96_as_printed(values: Values) -> Violation:
         beyond(Fraction(5, 4) * level, root) - FAR,
         q**-10,
         assumes=assumes,
-        reads=f"{READS}at delta_t = delta_0 (99) fails for 5/4 eps' < -T <= 1, with probability at least p(5/4 eps') - "
-        "2^-500; against q^-10",
+        reads=f"{READS}At delta_t = delta_0, (99) fails for 5/4 eps' < -T <= 1, so with probability at least p(5/4 "
+        "eps') - 2^-500. We compare this probability with q^-10",
     )
 
 
@@ -214,8 +216,8 @@ def eq_100_as_printed(values: Values) -> Violation:
         abs(1 - 2 * s * square),
         abs(1 - 2 * s * (D - eps)),
         assumes=assumes,
-        reads="b = g, so |b|^2 / |b*|^2 = 1 - "
-        "delta^2; E_1 over delta, |1 - 2 step (1 - delta^2)|, against (101), |1 - 2 step (D - eps)|",
+        reads="with b = g we have |b|^2 / |b*|^2 = 1 - delta^2. We compare E_1 over delta, which is |1 - 2 step (1 - "
+        "delta^2)|, with (101), which is |1 - 2 step (D - eps)|",
     )
 
 

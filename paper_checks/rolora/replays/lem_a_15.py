@@ -32,7 +32,8 @@ def lem_A_15_as_printed(values: Values) -> Violation:
         abs(total - mean),
         0,
         assumes=assumes,
-        reads="a* = (1, 0), a^t = a, b = rows b_i*; inner product with mean b* of b^{t+1}, formula minus mean",
+        reads="a* = (1, 0), a^t = a, and the rows of b are the b_i*. We compute the inner product of b^{t+1} with "
+        "mean b*, by the formula and as the mean over the clients, and take the difference",
     )
 
 
@@ -72,8 +73,8 @@ def eq_249_as_printed(values: Values) -> Violation:
         abs(total - mean),
         0,
         assumes=assumes,
-        reads="a* = (1, 0), b = rows b_i*, b_i = b_i* times the first of a; inner products with mean b*, "
-        "sum minus mean",
+        reads="a* = (1, 0), the rows of b are the b_i*, and b_i is b_i* times the first entry of a. We compute the "
+        "inner products of the sum and of the mean with mean b*, and take the difference",
     )
 
 

@@ -84,8 +84,9 @@ def lem_A_9_as_printed(values: Values) -> Violation:
         enclose("exp", -((x + 1) ** 2))[0],
         at.q[0] ** -10,
         assumes=(*at.assumes, one),
-        reads="one client, m = C q samples; exp(-(x + 1)^2) with x = eps' (m/2)^(1/2), which the probability of "
-        "failure is at least, and q^-10; for any C, a smaller eps_2 does not change x and makes q arbitrarily large",
+        reads="one client has m = C q samples. The probability of failure is at least exp(-(x + 1)^2) with x = eps' "
+        "(m/2)^(1/2). For any C, a smaller eps_2 does not change x and makes q arbitrarily large. We compare this "
+        "lower bound with q^-10",
     )
 
 
@@ -123,7 +124,7 @@ def eq_43_as_printed(values: Values) -> Violation:
         enclose("ln", 2 * int(values["N"]))[0] + net,
         -10 * enclose("ln", at.q[0])[0],
         assumes=at.assumes,
-        reads="m = C q samples, C the constant of Omega, c_3 at its largest; logarithms of N p_0, from below, and of "
-        "q^-10, the ends of the chain: for any C, a smaller eps_2 does not change the first and makes the second "
-        "arbitrarily small",
+        reads="there are m = C q samples, where C is the constant of Omega, and c_3 is at its largest. N p_0 and "
+        "q^-10 are the ends of the chain. For any C, a smaller eps_2 does not change the first and makes the second "
+        "arbitrarily small. We compare a lower bound on log(N p_0) with log(q^-10)",
     )

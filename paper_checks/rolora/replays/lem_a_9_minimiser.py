@@ -41,9 +41,9 @@ def eq_18_as_printed(values: Values) -> Violation:
         1 - found.missed,
         2 / (n * (times - 1) ** 2),
         assumes=assumes,
-        reads="one client, n samples, d dimensions in addition to the plane of a and a*, second iteration on the "
-        "samples of the first; probabilities, from below that |X a|^2 is more than that many times n, and from above "
-        "for a standard normal vector instead of X a",
+        reads="one client has n samples with d dimensions in addition to the plane of a and a*, and its second "
+        "iteration uses the samples of the first. We compare a lower bound on the probability that |X a|^2 > times n "
+        "with an upper bound on the same probability for a standard normal vector instead of X a",
     )
 
 

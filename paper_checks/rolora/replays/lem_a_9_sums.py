@@ -41,8 +41,8 @@ def least_c_2(c_2: Fraction) -> tuple[Hypothesis, ...]:
 
 
 SUMMANDS = (
-    "one client, n samples, d dimensions in addition to the plane of a and a*, second iteration on the samples of the "
-    "first"
+    "one client has n samples with d dimensions in addition to the plane of a and a*, and its second iteration uses "
+    "the samples of the first"
 )
 
 
@@ -54,8 +54,9 @@ def eq_22_as_printed(values: Values) -> Violation:
         mean_size(found),
         c_2,
         assumes=(*found.assumes, *least_c_2(c_2)),
-        reads=f"{SUMMANDS}; the norm of a summand, from below by its mean size, and the last bound, from above with 1 "
-        "for the operator norm; for a larger c_2 more dimensions do the same",
+        reads=f"{SUMMANDS}. The norm of a summand is at least its mean size. For a larger c_2, more dimensions "
+        "violate the last bound. We compare the mean size with the last bound, in which we replace the operator norm "
+        "by 1, which is larger",
     )
 
 
@@ -93,8 +94,9 @@ def eq_26_as_printed(values: Values) -> Violation:
         cosine**-2 - 1,
         0,
         assumes=assumes,
-        reads="the exponent of (28) for w at that angle to b* over that for w along b* is cosine^-2; that less 1, "
-        "which is the same for (29), whose exponent is c_3 eps_2^2 m for every w",
+        reads="the exponent of (28) for a w at that angle to b*, divided by the exponent for a w along b*, is "
+        "cosine^-2. For (29), whose exponent is c_3 eps_2^2 m for every w, the quotient is 1. We compute the quotient "
+        "minus 1",
     )
 
 
@@ -131,6 +133,6 @@ def eq_30_as_printed(values: Values) -> Violation:
         e_2 * n / c_2,
         e_2 * n / size if size > 0 else e_2 * n / c_2,
         assumes=assumes,
-        reads=f"{SUMMANDS}; the right side of (31), and from above the left one, which is to be at least as large; for "
-        "a larger c_2 more dimensions do the same",
+        reads=f"{SUMMANDS}. For a larger c_2, more dimensions violate (31). We compare the right side of (31) with an "
+        "upper bound on the left side, which should be at least as large",
     )

@@ -23,7 +23,8 @@ def txt_half_cost_as_printed(values: Values) -> Violation:
         abs(outputs - Fraction(inputs + outputs, 2)),
         0,
         assumes=assumes,
-        reads="B is r x outputs, A is inputs x r; distance of B from half of both, over r",
+        reads="B is r x outputs and A is inputs x r. We compute the distance of the size of B from half the size of "
+        "both, divided by r",
     )
 
 

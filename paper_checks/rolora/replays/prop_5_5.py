@@ -49,8 +49,8 @@ def prop_5_5_every(values: Values) -> Violation:
         least,
         1 + constant / (N * m),
         assumes=assumes,
-        reads="constant = K; expected loss over |b*|^2 delta_0^2, from below, with 1/chi^2_2 cut off "
-        "where chi^2_2 < 2^-halvings, and 1 + K/(Nm); more halvings pass any K",
+        reads="K = constant. Our lower bound on the expected loss over |b*|^2 delta_0^2 omits 1/chi^2_2 for chi^2_2 < "
+        "2^-halvings, and with more halvings it exceeds the printed bound for any K. We compare it with 1 + K/(Nm)",
     )
 
 

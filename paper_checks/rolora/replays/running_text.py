@@ -81,6 +81,7 @@ def txt_exponential_as_printed(values: Values) -> Violation:
         Fraction(1),
         assumes=assumes,
         strict=True,
-        reads="unlimited samples, kappa = step = eta ||b*||^2; limit of T'/T = ((1 + T - 2 kappa)/(1 + T + 2 kappa "
-        "T))^2 as the squared tangent T goes to 0, which exponential convergence needs below 1",
+        reads="with unlimited samples and kappa = step = eta ||b*||^2, an iteration multiplies the squared tangent T "
+        "by T'/T = ((1 + T - 2 kappa)/(1 + T + 2 kappa T))^2. We compare 1 with the limit of this factor as T tends "
+        "to 0, which should be below 1 for exponential convergence",
     )

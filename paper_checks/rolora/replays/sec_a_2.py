@@ -66,8 +66,8 @@ def cor_A_5_as_printed(values: Values) -> Violation:
         (first**2 + second**2) * Fraction(8, 3),
         first**2 * Fraction(8, 3),
         assumes=(Hypothesis("second entry of a", second, "!=", 0),),
-        reads="N = 1 and d = 2, in units of C: 8/3 |a|^2 against the sum over i = 1 to N of a_i^2 |xi_i|^2, which the "
-        "paper prints as equal",
+        reads="for N = 1 and d = 2, in units of C, we compare 8/3 |a|^2 with the sum over i = 1 to N of a_i^2 "
+        "|xi_i|^2, which the paper prints as equal",
     )
 
 

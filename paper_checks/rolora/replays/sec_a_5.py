@@ -61,8 +61,8 @@ def a5_minimiser_as_printed(values: Values) -> Violation:
         apart,
         0,
         assumes=assumes,
-        reads="a* = (1, 0), b = rows b_i*; (a', b') = sign (a*, mean b*) also has the least loss: |a' - a*|^2 + |b' - "
-        "mean b*|^2",
+        reads="a* = (1, 0), and the rows of b are the b_i*. The point (a', b') = sign (a*, mean b*) also has the "
+        "least loss. We compute |a' - a*|^2 + |b' - mean b*|^2, which would be 0 if the minimiser were unique",
     )
 
 
@@ -130,9 +130,8 @@ def a5_loss_as_printed(values: Values) -> Violation:
         square,
         wanted,
         assumes=assumes,
-        reads="global loss at (a^T, b^(T+1)) minus gamma^2, over |mean b*|^2, after T iterations of "
-        "Theorem A.14, against epsilon^2; epsilon = quotient delta_0, and the other symbols are those of "
-        "the theorem",
+        reads="the symbols are as in Theorem A.14, and epsilon = quotient delta_0. After T iterations, we compare the "
+        "global loss at (a^T, b^(T+1)) minus gamma^2, divided by |mean b*|^2, with epsilon^2",
     )
 
 

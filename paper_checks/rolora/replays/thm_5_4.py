@@ -101,8 +101,8 @@ def end(values: Values) -> End:
         tangent / (1 + tangent),
         eps,
         assumes,
-        f"s = eta |b*|^2, delta_0 = sine, eps = target; {MANY_SAMPLES}; the theorem asks for "
-        f" T >= 2 log(delta_0/eps) / (c (1 - delta_0^2)): T = {most}",
+        f"s = eta |b*|^2, delta_0 = sine and eps = target. We take {MANY_SAMPLES}. The theorem requires T >= 2 "
+        f"log(delta_0/eps) / (c (1 - delta_0^2)), so we take T = {most}",
     )
 
 
@@ -112,7 +112,7 @@ def missed_angle(found: End) -> Violation:
         found.square,
         found.eps**2,
         assumes=found.assumes,
-        reads=f"{found.reads}; squares of sin theta(a^T, a*) and of eps",
+        reads=f"{found.reads}. We compare the square of sin theta(a^T, a*) with the square of eps",
     )
 
 
@@ -143,7 +143,8 @@ def missed_loss(found: End) -> Violation:
         found.square,
         (1 + found.eps) * found.eps**2,
         assumes=found.assumes,
-        reads=f"{found.reads}; loss over |b*|^2, which is sin^2 theta(a^T, a*), and its bound (1 + eps) eps^2",
+        reads=f"{found.reads}. We compare the loss over |b*|^2, which is sin^2 theta(a^T, a*), with its bound (1 + "
+        "eps) eps^2",
     )
 
 

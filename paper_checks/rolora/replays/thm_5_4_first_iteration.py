@@ -56,7 +56,7 @@ def a4_first_step_as_printed(values: Values) -> Violation:
         across / (along + across),
         square * (1 - s * x),
         assumes=assumes,
-        reads=f"{MANY_SAMPLES}; we compare delta_1^2 with its value in the bound",
+        reads=f"with {MANY_SAMPLES}, we compare delta_1^2 with its value in the bound",
     )
 
 
@@ -94,5 +94,8 @@ def line_144(values: Values) -> Violation:
     x = 1 - delta**2
     assumes = (*inside("delta", delta), *learning_rate(s), *inside("eps', against (1 - delta^2)/16", eps, x / 16))
     return Violation(
-        abs(1 - 2 * s * x), abs(1 - 2 * s * (x - eps)), assumes=assumes, reads="b = g; both sides of (144) over delta"
+        abs(1 - 2 * s * x),
+        abs(1 - 2 * s * (x - eps)),
+        assumes=assumes,
+        reads="with b = g, we compare the two sides of (144), divided by delta",
     )

@@ -97,9 +97,9 @@ def eq_168_as_printed(values: Values) -> Violation:
         first * (1 - c * (1 - first)) ** T,
         wanted,
         assumes=assumes,
-        reads="unlimited samples, c = eta |b*|^2, epsilon = quotient delta_0: u = delta^2 becomes "
-        "u (1 - 2c(1 - u))^2/(1 + 4c^2 u(1 - u)), T times; delta_0^2 (1 - c(1 - delta_0^2))^T against epsilon^2, which "
-        "the square of the angle distance at T does not exceed",
+        reads="with unlimited samples, c = eta |b*|^2 and epsilon = quotient delta_0, each of T iterations changes u "
+        "= delta^2 to u (1 - 2c(1 - u))^2/(1 + 4c^2 u(1 - u)). We compare delta_0^2 (1 - c(1 - delta_0^2))^T with "
+        "epsilon^2, which the square of the angle distance at T does not exceed",
     )
 
 
@@ -150,6 +150,6 @@ def eq_175_as_printed(values: Values) -> Violation:
         abs(level * delta + delta - (1 + level) * eps),
         0,
         assumes=assumes,
-        reads="first = delta_0, level = eps', delta = delta_T, target = eps; distance "
-        "of (179) from (180), printed as equal",
+        reads="with delta_0 = first, eps' = level, delta_T = delta and eps = target, we compute the distance of (179) "
+        "from (180), which the paper prints as equal",
     )

@@ -38,9 +38,9 @@ def thm_A_14_as_printed(values: Values) -> Violation:
         square,
         wanted,
         assumes=assumes,
-        reads="we compare u_T with epsilon^2; u_0 = delta_0^2, epsilon = quotient delta_0, s = step = eta "
-        "(L_max = ||mean b*|| = 1), and u becomes u (1 - 2s(1 - u))^2/(1 + 4s^2 u(1 - u)), T times; "
-        "the theorem asks for T at least log(1/quotient)/(c (1 - u_0))",
+        reads="with L_max = ||mean b*|| = 1, s = step = eta and epsilon = quotient delta_0, each of T iterations "
+        "changes u to u (1 - 2s(1 - u))^2/(1 + 4s^2 u(1 - u)), from u_0 = delta_0^2. The theorem requires T to be at "
+        "least log(1/quotient)/(c (1 - u_0)). We compare u_T with epsilon^2",
     )
 
 
