@@ -54,7 +54,7 @@ def alg_1(
     corrected: str = "full",
     beyond: bool = False,
 ) -> Relations:
-    r"""The promises of the text for every round, without and with the full correction.
+    r"""Every round keeps the promises of the text, without correction and with the full one.
 
     The box names its threshold $\tau$ and $\vartheta$: $\vartheta = \tau\|\tilde S^*\|$ is taken, as in Section 4, and
     the tail from $\sigma_{r_1+1}$ on (see fedlrt/claim-trunc).

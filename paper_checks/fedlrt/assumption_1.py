@@ -245,7 +245,7 @@ def measure_met(context: Context, draw: int = 0) -> Met:
     ),
 )
 def claim_assumption_when(met: Met, when: str = "both", delta: float = SMALL) -> Relations:
-    """The least delta that (14) admits at the start of a round, against a tenth; the quadratic's run must come near."""
+    """At the start of a round (14) admits a delta below a tenth; the run on the quadratic comes near the minimiser."""
     last = len(met.test.of_mean) - 1
     if when in ("near", "both"):
         end = met.bowl[-1]

@@ -427,7 +427,7 @@ def fig_1(
     stalled: float = 1e-3,
     times: float = 1.1,
 ) -> Evidence:
-    """The limits, the first rounds, and whether FeDLRT with and without correction agree in all compared rounds."""
+    """The limits are as stated, and FeDLRT with and without correction agree in all rounds that we compare."""
     promises, case = list[Relation](), {**WITNESS, "rounds": 900}
     ours, theirs = compared.rounds
     same, ranks = compared.same, compared.long.ranks[: int(min(ours, 900))]
@@ -546,7 +546,7 @@ def claim_het_converge(
     parts: tuple[str, ...] = ("precise", "faster"),
     targets: str = "normal",
 ) -> Relations:
-    """The end of a long run, and FedLin's rounds to 1e-5 over FeDLRT's."""
+    """A long run ends as stated, and FedLin needs the stated multiple of FeDLRT's rounds to come within 1e-5."""
     if targets == "normal":
         run, (ours, theirs), size, same = compared.long, compared.rounds, compared.size, compared.same
         setting = SETTING
@@ -687,7 +687,7 @@ def claim_thm3_figure(
     rank: int = 3,
     least: float = CLOSE,
 ) -> Relations:
-    """The ends of long runs of FedLin and FeDLRT."""
+    """Long runs of FedLin and FeDLRT end as stated."""
     normal = targets == "normal"
     run, full_rank = (
         (compared.long, min(compared.full_rank)) if normal else (compared.short_of, compared.short_of_full_rank)

@@ -52,7 +52,7 @@ from paper_checks.methods.relations import Relation, Relations, relations
 def fig_4(
     followed: Followed, basis: str = "uniform", after: float = 0.25, early: float = 0.25, swapped: bool = False
 ) -> Relations:
-    """Distance and loss below FedLin's from a share of the run on; and the rank, at least and from an early round."""
+    """From an early round on, distance and loss are below FedLin's, and the rank is the target's and never lower."""
     run, ranks = followed.runs[basis], followed.ranks(basis)
     full = followed.full[basis if basis in followed.full else "uniform"]
     latest = early * (len(run.ranks) - 1)

@@ -202,7 +202,7 @@ def eq_2(runs: list[Local], own: bool = False, rate: float = 1.0, more: int = 0)
     expect=("holds", "search"),
 )
 def eq_3(runs: list[Local], share: float = 1.0, count: int = 0) -> Evidence:
-    """The weights after a round against the mean of what clients send; ``count`` leaves clients out."""
+    """The weights after a round are the mean of what the clients send; ``count`` leaves clients out."""
     promises = []
     for one in runs:
         kept = one.ends[count:] or one.ends

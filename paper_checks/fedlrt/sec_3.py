@@ -74,7 +74,7 @@ def eq_5(
     projection: float = 1.0,
     lines: str = "all",
 ) -> Evidence:
-    """The product rule with the three lines, against the projected gradient, entry by entry."""
+    """By the product rule, the three lines give the projected gradient, entry by entry."""
     flows, points = data
     equations = []
     for flow in flows:

@@ -149,7 +149,7 @@ def claim_simplified_cheaper(
     widest: int = 2,
     slightly: float = SLIGHTLY,
 ) -> Evidence:
-    """The difference has no negative term, is at most a share of the larger cost, and both are of one order."""
+    """The difference has no negative term and is a fraction of the larger cost; both costs have the same order."""
     promises, told = [], []
     share = Fraction(str(slightly))
     for cost in PANELS:

@@ -184,7 +184,7 @@ ADMITTED = (
 def claim_hom_stepsize(
     smoothness: Mapping[str, Mapping[int, float]], basis: str = "uniform", rate: float = RATE, steps: int = STEPS
 ) -> Relations:
-    """The rate against the bound, for every number of clients."""
+    """The rate is at most the bound, for every number of clients."""
     yield from [
         Relation(
             f"the rate for C = {C}",
@@ -281,7 +281,7 @@ def follow_errors(context: Context) -> Errors:
 def claim_hom_rank(
     errors: Errors, basis: str = "uniform", rank: int = RANK, early: float = 0.25, times: float = 1e3, own: float = 1e-8
 ) -> Relations:
-    """The least median rank, the last round with another one, the loss of lower ranks; that the runs are FeDLRT's.
+    """The median rank, when it is found and the loss of lower ranks are as stated, in runs that agree with FeDLRT's.
 
     The median is over all starts while they are followed, and then the rank of the first one.
     """
@@ -356,7 +356,7 @@ OTHER_STARTS = (
     print="unstated",
 )
 def claim_hom_error(errors: Errors, basis: str = "uniform", error: float = CLOSE) -> Relations:
-    """The distance at the end of a run; the long ones end where it is within 1e-5.
+    """A run ends at the stated distance; long runs end once they are within 1e-5.
 
     With polynomials of value 1 at 1 the small start is soon at a rank below the target's, and what a round then adds in
     new directions is less than what the truncation cuts. From larger starts the least curvature is 1/1521 of the
@@ -510,7 +510,7 @@ LEVELS = (1e-2, 1e-3, 1e-4, 1e-5)
     print="unstated",
 )
 def claim_hom_10x(followed: Followed, basis: str = "uniform", factor: float = 10.0, swapped: bool = False) -> Relations:
-    """One set of points, for any seed, as an example; the largest quotient, with FedLin's rounds from below."""
+    """On one set of points, as an example, the largest quotient of rounds is as stated, with FedLin's from below."""
     run = followed.runs[basis]
     pairs = {level: (followed.full_rank(basis, level), run.reaches(level)) for level in LEVELS}
     quotients = [ours / theirs if swapped else theirs / ours for theirs, ours in pairs.values()]

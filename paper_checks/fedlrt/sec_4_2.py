@@ -229,7 +229,7 @@ def prepare_images(context: Context) -> dict[str, Prepared]:
     ),
 )
 def exp_data(found: Mapping[str, Prepared], shift: float = 0.0, padding: int = 0, flip: bool = True) -> Relations:
-    """The toolkit's images against the formula, channel by channel."""
+    """The toolkit's images agree with the formula, channel by channel."""
     for name, one in found.items():
         mean, deviation = (torch.tensor(of, dtype=torch.float64)[:, None, None] for of in MEANS[name])
         turned = torch.where(one.mirrored[:, None, None, None], one.images.flip(-1), one.images)

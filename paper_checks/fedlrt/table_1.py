@@ -191,7 +191,7 @@ def table_1(
     full_rank: str = "",
     at_most: bool = True,
 ) -> Evidence:
-    """Each entry against the count, as polynomials: term by term with constants, else as a bound up to a factor.
+    """Each entry bounds the count: term by term if constants are meant, otherwise up to a factor.
 
     Args:
         costs: counted.
@@ -312,7 +312,7 @@ def claim_linear_n(
     others: tuple[str, ...] = tuple(OTHERS),
     corrected: int = 2,
 ) -> Evidence:
-    """The largest power of n in what is counted, at a given rank; of the other schemes in the table's entries.
+    """At a given rank our counts for FeDLRT are linear in n, and by the table each other scheme lacks a property.
 
     FeDLRT's marks follow from Algorithms 1 and 5; the other schemes' marks are the table's.
     """

@@ -181,7 +181,7 @@ def thm_3(
 def thm_10_proof(
     symbols: tuple[sympy.Symbol, ...], rate: float = 24.0, constant: float = 48.0, inner: float = 12.0
 ) -> Evidence:
-    """The step from (38) to (37); it covers this one learning rate, not all that the theorem allows."""
+    """The step from (38) to (37) is right for this one learning rate, not for all that the theorem allows."""
     L, theta, T, first, last, later, least, above = symbols
     whole = 1 / (rational(rate) * L)
     lines = [Equation("bracket times rate", whole * (1 - rational(inner) * whole * L), 1 / (rational(constant) * L))]

@@ -59,7 +59,7 @@ exact = Rounded.exact
 def table_4(
     schedules: Mapping[str, Schedule], unit: str = "epochs", few: float = 3.0, many: tuple[int, ...] = (20, 50)
 ) -> Evidence:
-    """The rounds that keep the number of samples are fewer with more clients, and whole.
+    """The rounds that keep the number of samples are fewer with more clients, and whole numbers.
 
     Args:
         schedules: rounds with few clients, and what a round is.
@@ -112,7 +112,7 @@ def parameters(where: LayerSet, rank: int = 4) -> int:
 def table_5(
     tables: tuple[Mapping[str, LayerSet], Mapping[str, Mapping[str, LayerSet]]], budget: str = "P2", shift: float = 0.0
 ) -> Evidence:
-    """First and last layer and the number of matrices are the same for each data set."""
+    """The first layer, the last layer and the number of matrices are the same for each data set."""
     cells = {}
     for name, where in tables[0].items():
         other = tables[1][budget][name]
@@ -224,7 +224,7 @@ def table_8(
     copies: tuple[int, ...] = (1, 2, 3, 6),
     hidden: float = 1024.0,
 ) -> Evidence:
-    """As printed, any size of a number, kilobyte, one direction or two, one client or all three may be meant."""
+    """One size of a number and of a kilobyte, for one or both directions and one or all clients, gives the sizes."""
     found = {}
     for kilobyte, size, copy in product(kilobytes, sizes, copies):
         cells = {}

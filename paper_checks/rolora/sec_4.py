@@ -53,7 +53,7 @@ def judge_half(points: list[Point], held: str, weight: float, synchronised: bool
     print="inconsistent",
 )
 def txt_odd_even(rounds: list[Round], odd: str = "A") -> Evidence:
-    """The shape of what clients send in the first round and in the second, where the factors have different shapes."""
+    """What clients send in the first and in the second round has the stated shape, if the factors' shapes differ."""
     promises = []
     for one in rounds:
         A, B = one.before.A["W"], one.before.B["W"]
@@ -156,7 +156,7 @@ def eq_4(points: list[Point], weight: float = 1.0, synchronised: bool = True, of
     ),
 )
 def fig_1(rounds: list[Round], first: str = "B", trips: int = 2, weight: float = 1.0) -> Evidence:
-    """In one iteration B travels first, then A, and the server's new factor is the mean of what came."""
+    """In one iteration B is sent first, then A, and the server's new factor is the mean of what it receives."""
     promises = []
     for one in rounds:
         first_sent, last_sent = (one.trips[place].uploads[0].factor["W"] for place in (0, -1))

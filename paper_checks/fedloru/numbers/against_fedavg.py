@@ -129,7 +129,7 @@ def txt_5pct(
     relative: bool = False,
     clients: int = 0,
 ) -> Evidence:
-    """The largest decrease, how many decreases there are, and their median; ``typical`` is within 1 of it."""
+    """The largest, the number and the median of the decreases are as stated; ``typical`` is within 1 of it."""
     cases = [case for case in tables["iclr"] if clients in (0, case.clients)]
     sides = sides_by_side(cases, best)
     found = {name: at.decrease(relative) for name, at in sides.items()}
@@ -182,7 +182,7 @@ def txt_5pct(
     print="unstated",
 )
 def txt_beats_avg(tables: Versions, best: bool = False, lead: float = 0.0, clients: int = 100) -> Evidence:
-    """The accuracies of both methods in the two settings, for every rounding; ``lead`` is in points."""
+    """In the two settings the methods compare as stated, for every rounding; ``lead`` is in points."""
     names = ("CIFAR-10", "CIFAR-100")
     named = [c for c in tables["iclr"] if c.dataset in names and (c.split, c.clients) == ("IID", clients)]
     demanded = Rounded.exact(Fraction(lead))

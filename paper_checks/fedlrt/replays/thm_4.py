@@ -319,10 +319,10 @@ def thm_11_hat_lines_as_printed(values: Values) -> Violation:
         abs(inner(moved[1:], moved[1:]) - inner(stated[1:], stated[1:])) / 2,
         Fraction(0),
         assumes=[*assumes, *more],
-        reads="two clients take two steps of 1/48 with the losses ±(P w11 + Q w22 + w22^2/2) + <slope, w>. Half of the "
-        f"squared steps outside the block is {float(inner(moved[1:], moved[1:])) / 2:.4g}, and with the gradients of the "
-        f"global loss at the clients' weights it is {float(inner(stated[1:], stated[1:])) / 2:.4g}. We compute the "
-        "difference of the two numbers",
+        reads="two clients take two steps of 1/48 with the losses ±(P w11 + Q w22 + w22^2/2) + <slope, w>. Half of "
+        f"the squared steps outside the block is {float(inner(moved[1:], moved[1:])) / 2:.4g}, and with the gradients "
+        f"of the global loss at the clients' weights it is {float(inner(stated[1:], stated[1:])) / 2:.4g}. We compute "
+        "the difference of the two numbers",
     )
 
 
