@@ -97,8 +97,8 @@ def make_problems(context: Context) -> dict[str, Setting]:
         ),
     ),
     kind="setting",
-    because="The paper does not state the normalisation. It determines whether curvatures are equal or differ by a "
-    "factor of 361, and which steps work.",
+    because="The paper does not state the normalisation, on which the step sizes that work and the ratio of "
+    "curvatures (1 or 361) depend.",
     expect=("holds", "search"),
     intended=Intended(
         "in each normalisation of the polynomials",
@@ -334,9 +334,9 @@ def compare(context: Context) -> Compared:
 
 
 COARSE = (
-    r"With $\tau = 0.1$ the truncation can stop all variants alike at a matrix of lower rank. The paragraph "
-    r"after (13), not the caption, says that a nonzero $\vartheta$ stops FeDLRT with correction short of the minimiser "
-    "in Figure 1."
+    r"With $\tau = 0.1$ truncation can stop every variant of FeDLRT at a matrix of lower rank. The paragraph after "
+    r"(13), not the caption, says that a nonzero $\vartheta$ stops FeDLRT with correction short of the minimiser in "
+    "Figure 1."
 )
 
 
@@ -345,9 +345,9 @@ def as_described(statement: str) -> tuple[Reading, ...]:
     return (
         Reading(
             "as described",
-            "With all points at every client, full gradients, targets of rank 1 from normal factors, polynomials "
-            "orthonormal with respect to the uniform distribution, a Gaussian start of unit size truncated to rank 5, "
-            r"and $\tau = 0.01$, " + statement,
+            "Every client has all points and uses full gradients. The targets have rank 1 and normal factors, the "
+            r"polynomials are orthonormal with respect to the uniform distribution, and $\tau = 0.01$. From Gaussian "
+            "initial weights of unit size, truncated to rank 5, " + statement,
             why=r"Section 4.1 gives neither the distribution of the targets nor a normalisation, start or $\tau$ for "
             r"the heterogeneous test; $\tau$ is 0.1 in its homogeneous test and 0.01 in Table 2, Appendix B.3. Local "
             "steps are steps of gradient descent in eqs. (2), (7) and (8) and in all algorithms; mini-batches belong "
@@ -370,8 +370,8 @@ WITNESS = {"n": 10, "clients": 4, "points": SAMPLES, "steps": HETEROGENEOUS.step
     FeDLRT converges faster than FedLin and has lower communication costs.""",
     measure=compare,
     readings=as_described(
-        "FedAvg and FeDLRT without correction stop farther than 1e-5 from the minimiser, but the corrected "
-        "methods come within 1e-5 of it, FeDLRT in fewer rounds than FedLin."
+        "FedAvg and FeDLRT without correction stop farther than 1e-5 from the minimiser. FedLin and FeDLRT with "
+        "correction come within 1e-5 of it, and FeDLRT needs fewer rounds."
     ),
     control=Form(
         """In the test as described, on the points drawn, FedLin and FeDLRT with full correction reach 1e-5, and FeDLRT
@@ -383,10 +383,11 @@ WITNESS = {"n": 10, "clients": 4, "points": SAMPLES, "steps": HETEROGENEOUS.step
         "divided at random or by region, and in each normalisation, FedAvg's limit is 0.0015 to 0.062 from the "
         "minimiser, and FedLin's limit is at most 1e-11 from it. With all points at every client and full gradients, "
         "FedAvg coincides with FedLin, and FeDLRT without correction coincides with FeDLRT with correction, round by "
-        "round, in every basis and for every start, target and truncation; steps on mini-batches are not covered. With "
-        r"polynomials orthonormal with respect to the uniform distribution, $\tau = 0.01$ and a Gaussian start of unit "
-        "size truncated to rank 5, all methods come within 1e-5 of the minimiser. FeDLRT needs at most 1.1 times as "
-        "many rounds as FedLin on the points drawn, and 0.41 to 1.006 times as many on 120 sets. "
+        "round, in every basis and for every start, target and truncation; steps on mini-batches are not covered. "
+        r"With polynomials orthonormal with respect to the uniform distribution, $\tau = 0.01$ and a Gaussian start "
+        "of unit size truncated to rank 5, all methods come within 1e-5 of the minimiser. FeDLRT needs at most 1.1 "
+        "times as many rounds as FedLin on the points that this check draws, and 0.41 to 1.006 times as many on 120 "
+        "other sets of points. "
         + COARSE
         + " A round of FeDLRT sends 352 numbers at rank 4 and 475 at rank 5 with the simplified correction, and 448 "
         "and 625 with the full one. A round of FedLin sends 400. Until it comes within 1e-5, FeDLRT can therefore send "
@@ -525,8 +526,8 @@ ALONG_FOUR_SETTING = (
     vary=("much",),
     best={"much": Best(5.29, f"searched: the least of twenty sets of points, with targets along two axes ({COMMAND})")},
     uses=("fedlrt/exp-heterogeneous",),
-    because="The targets, normalisation and start are not given. FeDLRT needs 0.4 to 1.01 times FedLin's rounds, or "
-    "0.12 to 0.19 for Legendre products.",
+    because="Targets, normalisation and start are not given. FeDLRT needs 0.4 to 1.01 times FedLin's rounds, or 0.12 "
+    "to 0.19 for Legendre targets.",
     expect=("ambiguous", "search"),
     intended=Intended(
         "targets along two axes",
@@ -590,8 +591,8 @@ DEALT = {"all": "all points at every client", "random": "dealt at random", "regi
         ({"stands": True}, {"splits": ("random",)}, {"divided": ("all",)}, {"apart": -1.0}),
     ),
     uses=("fedlrt/exp-heterogeneous",),
-    because="With full gradients on all points at every client, a FedAvg round equals a FedLin round, so neither "
-    "stalls for lack of a correction.",
+    because="With full gradients on all points at every client, corrections have no effect, so neither FedAvg nor "
+    "FeDLRT stalls without one.",
     vary=(),
     expect=("corrected", "statistical"),
     intended=Intended(

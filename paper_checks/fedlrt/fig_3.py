@@ -108,8 +108,8 @@ def find_crossings(context: Context) -> list[Crossing]:
     best={"factor": Best(127.5, "proved: $n^2/(4n + 8)$ at n = 512, of client compute with full correction")},
     kind="number",
     uses=("fedlrt/table-1",),
-    because="By Table 1, only the full correction's communication breaks even at 0.40n. Compute does at 0.2n and "
-    "memory at 0.3n.",
+    because="By Table 1, with the full correction, communication breaks even at rank 0.4n, client compute at 0.2n and "
+    "client memory at 0.3n.",
     expect=("corrected", "proof"),
     intended=Intended(
         "Table 1 in all panels",

@@ -291,8 +291,8 @@ _STRONGER = (
         ),
     ),
     uses=("fedlrt/assumption-1",),
-    because="Assumption 1 bounds a difference of norms, so the part outside the block is bounded only by the client's "
-    "own gradient.",
+    because="Assumption 1 bounds a difference of norms, so it bounds a client's gradient outside the S block only by "
+    "the client's whole gradient.",
     expect=("corrected", "proof"),
     intended=Intended(
         "F as the negative gradient",
@@ -336,8 +336,8 @@ def thm_11_hat_first(
         mutants=({"half": 0.49}, {"power": 3}, {"assumption": "printed"}),
     ),
     uses=("fedlrt/assumption-1", "fedlrt/lemma-6"),
-    because="Assumption 1 bounds a difference of norms, so the part outside the block is bounded only by the client's "
-    "own gradient.",
+    because="Assumption 1 bounds a difference of norms, so it bounds a client's gradient outside the S block only by "
+    "the client's whole gradient.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",

@@ -93,8 +93,8 @@ def _shown(one: Trace) -> dict[str, object] | None:
     vary=("second",),
     uses=("fedlrt/eq-39",),
     importance="detail",
-    because="The two expressions have opposite signs. The corner matrix in the second has the wrong size or, if n by "
-    "n, selects other entries.",
+    because="The two expressions have opposite signs. The second has a corner matrix of the wrong size; if n by n, it "
+    "selects other entries.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -378,7 +378,7 @@ def measure_with_large_parts(context: Context) -> list[Trace]:
     vary=("constant", "half"),
     hypotheses=(Dropped(r"a bound on $\delta$, here $\delta \le 1$", {"most": 1e6}),),
     uses=("fedlrt/thm-8", "fedlrt/eq-45"),
-    because="The block's drift also depends on drift outside it, which (14) limits only by the client's own gradient. "
+    because="Drift in the S block depends on drift outside it, which (14) bounds only by the client's own gradient. "
     "One sign is misprinted.",
     expect=("corrected", "proof"),
     intended=Intended(
