@@ -234,8 +234,8 @@ def measure_met(context: Context, draw: int = 0) -> Met:
     ),
     vary=("delta",),
     best={"delta": Best(0.045, "searched: what is needed on the draw that is judged")},
-    because=r"Bases rotate near the solution, so a quadratic needs $\delta\ge0.41$. When the rank is found, $\delta$ "
-    "is 0.045 in our run, 0.03 to 1.03 in 24.",
+    because=r"Bases rotate near the solution: for a quadratic $\delta\ge0.41$. When the rank is found, it is 0.045 in "
+    "our run and 0.03 to 1.03 in 24 draws.",
     uses=("fedlrt/assumption-1",),
     expect=("corrected", "search"),
     intended=Intended(

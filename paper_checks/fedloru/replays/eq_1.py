@@ -87,7 +87,7 @@ def eq_1(power: int = 1) -> str:
     require(sympy.simplify(N * V / N**2 - V / N**power) == 0, "the covariance of the server's noise")
     require(sympy.simplify(M * V / M**2 - V / M**power) == 0, "the covariance of the client's noise")
     require(sympy.simplify(M * V / (M * N) - V / N) == 0, "the covariance between them")
-    return "pairs of terms from one data point, with N and M as symbols"
+    return "we compute pairs of terms from one data point, with N and M as symbols"
 
 
 @proof("fedloru-v1/eq-3-4")
@@ -116,4 +116,4 @@ def v1_eq_3_4(scale: Fraction = Fraction(1)) -> str:
         "the edges of the semicircle",
     )
     require({sympy.expand(end) for end in ends} == {sympy.expand(end) for end in stated}, "the edges of Wishart's law")
-    return "the ends of both laws, from their R-transforms; rotations of fixed eigenvalues meet every condition"
+    return "the R-transforms give the ends of both laws; rotations of fixed eigenvalues meet every condition"

@@ -27,8 +27,8 @@ def lem_B_6(constant: Fraction = Fraction(2)) -> str:
     form = sympy.Matrix([[constant - 1, -1], [-1, constant - 1]])  # constant (x^2 + y^2) - (x + y)^2
     require(form.is_positive_semidefinite is True, "the square of the sum of both parts")
     return (
-        r"the difference as two products, of norms $LC_AC_B\|\Delta A\|$ and $G\|\Delta A\|$ at most, and "
-        r"$2(x^2+y^2) - (x+y)^2$ as a square"
+        r"the difference is a sum of two products, of norms at most $LC_AC_B\|\Delta A\|$ and $G\|\Delta A\|$, and "
+        "$2(x^2+y^2) - (x+y)^2$ is a square"
     )
 
 
@@ -92,4 +92,4 @@ def lem_B_6_mid(constant: Fraction = Fraction(2)) -> str:
     lost = (X * X.T)[0] * (Y.T * Y)[0] - (X * Y)[0] ** 2
     require(form.is_positive_semidefinite is True, "the square of the sum of both parts")
     require(sympy.expand(lost - (p * s - q * r) ** 2) == 0, "a row times a column, whose norm is at most the product")
-    return r"submultiplicative norms, bounded factors in every run, and $2(x^2+y^2) - (x+y)^2$ as a square"
+    return "norms are submultiplicative, factors are bounded in every run, and $2(x^2+y^2) - (x+y)^2$ is a square"

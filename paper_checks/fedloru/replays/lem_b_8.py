@@ -102,8 +102,8 @@ def lem_B_8(quarter: Fraction = Fraction(1, 4), steps: tuple[int, ...] = (1, 2, 
         told = -sympy.Rational(number - 1, 2) * G * rate_a
         require(sympy.expand(limit - told.subs(G, L * a * b)) == 0, f"one weight attains it at {number} steps")
     return (
-        r"$d_A$ from two products, the mean over $0..E-1$ as $\frac12(E-1)$, for every E; attained by one weight, "
-        r"shown by the derivative at $\eta = 0$ for the numbers of steps named"
+        r"we bound $d_A$ by two products and use the mean $\frac12(E-1)$ over $0..E-1$, for every E; one weight "
+        r"attains the bound, as the derivative at $\eta = 0$ shows for the numbers of steps named"
     )
 
 
@@ -137,6 +137,6 @@ def eq_63_66(constant: Fraction = Fraction(1), steps: tuple[int, ...] = (1, 2, 5
         told = -number * G * L * (a**2 + b**2)
         require(sympy.expand(limit - told.subs(G, L * a * b)) == 0, f"one weight attains it at {number} steps")
     return (
-        r"$\|A_iB_i - AB\| \le i\eta G(C_A^2+C_B^2)$ from two products, for every E; attained by one weight, shown by "
-        r"the derivative at $\eta = 0$ for the numbers of steps named"
+        r"$\|A_iB_i - AB\| \le i\eta G(C_A^2+C_B^2)$ follows from two products, for every E; one weight attains the "
+        r"bound, as the derivative at $\eta = 0$ shows for the numbers of steps named"
     )

@@ -20,7 +20,7 @@ def claim_scale(exponent: Fraction = Fraction(1, 2)) -> str:
     r"""The covariances of independent terms vanish: $E\|\frac1M\sum_kG_k\|_F^2 = \frac1{M^2}\cdot MV$ for every M."""
     M, V = sympy.symbols("M V", positive=True)
     stated = V * (M**-exponent) ** 2
-    require(sympy.simplify(M * V / M**2 - stated) == 0, "the variance of a mean")
+    require(sympy.simplify(M * V / M**2 - stated) == 0, "the formula is the variance of a mean")
     return "the variance of a mean"
 
 
@@ -52,7 +52,7 @@ def claim_scaling_var(exponent: Fraction = Fraction(1, 2)) -> str:
     require(sympy.simplify(scaled - sigma**2) == 0, "the variance of scaled entries")
     require(sympy.limit(R**exponent, R, sympy.oo) == sympy.oo, "the scale diverges")
     at_the_edges(2)
-    return "the scale of the entries; Weyl's inequalities; the edge of the semicircle"
+    return "we use the scale of the entries, Weyl's inequalities and the edge of the semicircle"
 
 
 @replay("fedloru-v2/claim-scaling-var")

@@ -95,7 +95,9 @@ def wigner_matrix(
     determinant()
     outliers(z, threshold)
     past_the_outliers(edge, 1)
-    return "an exchange of the entries, a small determinant, the transform of the semicircle, and Weyl's inequalities"
+    return (
+        "we exchange the entries, and use a small determinant, the transform of the semicircle and Weyl's inequalities"
+    )
 
 
 @replay("fedloru-v2/prop-3.1")
@@ -132,7 +134,7 @@ def prop_3_1(
     outliers(z, threshold)
     require(sympy.simplify(printed - z.subs(n, sigma * s)) == 0, "the printed limit")
     past_the_outliers(edge, 1)
-    return "a small determinant, the transform of the semicircle beyond its edge, and Weyl's inequalities"
+    return "we use a small determinant, the transform of the semicircle beyond its edge, and Weyl's inequalities"
 
 
 @replay("fedloru-v2/prop-3.1-bulk")
@@ -157,7 +159,7 @@ def prop_3_1_bulk_as_printed(values: Values) -> Violation:
 def fixed_index(edge: Fraction = Fraction(2)) -> str:
     """The limit of eq. (29), and the same from below."""
     past_the_outliers(edge, 1)
-    return "eq. (29) with the indices as symbols"
+    return "eq. (29) with symbolic indices gives the limit"
 
 
 @proof("fedloru-v2/prop-3.1-bulk")
@@ -176,4 +178,4 @@ def prop_3_1_bulk(edge: Fraction = Fraction(2)) -> str:
     past_the_outliers(edge, 1)
     require(share == c, "the share of a shifted index")
     require(slower == 0, "the share of an index that grows more slowly than R")
-    return "Weyl's inequalities with the indices as symbols, Wigner's law and the edges of eq. (29)"
+    return "we use Weyl's inequalities with symbolic indices, Wigner's law and the edges of eq. (29)"

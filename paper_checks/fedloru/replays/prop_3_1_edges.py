@@ -64,7 +64,7 @@ def eq_26_27_as_printed(values: Values) -> Violation:
 def for_wigner_matrices(edge: Fraction = Fraction(2)) -> str:
     """Theorems (W) and (B) for the eigenvalues of the noise with fixed indices."""
     at_the_edges(edge)
-    return "the edge of the semicircle from its variance"
+    return "the variance gives the edge of the semicircle"
 
 
 @proof("fedloru-v2/eq-26-27")
@@ -85,7 +85,7 @@ def eq_26_27(edge: Fraction = Fraction(2)) -> str:
     require(sympy.limit(rate * pairs, R, sympy.oo) == sympy.oo, "the number of large entries")
     require(sympy.limit(2 * rate * pairs / R, R, sympy.oo) == 0, "their rank over R")
     require(sympy.limit(rate * size**2 * R, R, sympy.oo) == 0, "the variance that they take")
-    return "the edge of the semicircle from its variance; number and rank of the large entries"
+    return "the variance gives the edge of the semicircle; we bound the number and the rank of the large entries"
 
 
 @replay("fedloru-v2/eq-28")
@@ -107,7 +107,7 @@ def eq_28(edge: Fraction = Fraction(2), past: int = 1) -> str:
     $\liminf\lambda_{i+q}(\epsilon_N) \ge U$ needs only (W). Equality past the outliers is eq. (29), and needs (B).
     """
     past_the_outliers(edge, past)
-    return "indices as symbols; the edge of the semicircle from its variance"
+    return "the variance gives the edge of the semicircle, and the indices are symbols"
 
 
 @replay("fedloru-v2/eq-29")
@@ -139,4 +139,4 @@ def eq_29_as_printed(values: Values) -> Violation:
 def eq_29(edge: Fraction = Fraction(2), first: int = 1) -> str:
     """Weyl's inequalities between two eigenvalues of the noise with fixed indices."""
     past_the_outliers(edge, first)
-    return "indices as symbols; the edge of the semicircle from its variance"
+    return "the variance gives the edge of the semicircle, and the indices are symbols"

@@ -27,7 +27,7 @@ def claim_comm(half: Fraction = Fraction(1, 2), sides: Fraction = Fraction(1)) -
     require(non_negative(m * wide - half * m * (m + wide)), "half of the smaller side")
     require(sympy.expand((m * wide - r * (m + wide)).subs({e: 0, r: m / 2})) == 0, "equality at half of a square")
     require(64 * (576 + 64) == 40960 > 576 * 64 == 36864, "a layer at rank 64")
-    return r"$m(m+e) - \frac12m(2m+e)$ has no negative coefficient; equality for $m = n = 2r$"
+    return r"$m(m+e) - \frac12m(2m+e)$ has no negative coefficient, and it is 0 for $m = n = 2r$"
 
 
 @proof("fedloru-v2/claim-comm@far-below-both-sides")
@@ -137,8 +137,8 @@ def claim_rank_growth(per: Fraction = Fraction(1), fewer: int = 0, sizes: Sequen
     ranks_grow(sizes, 1, per, fewer)
     require(rows_of_one_sample(), "the rows of B are multiples of the sample")
     return (
-        "ranks of sums; minors as polynomials that one example, the same for all sizes, shows not to be 0, "
-        "by induction over the local steps and in fractions"
+        "the rank of a sum is at most the sum of the ranks; the minors are polynomials, and one example, the same for "
+        "all sizes, shows by induction over the local steps and in fractions that they are not 0"
     )
 
 
@@ -151,8 +151,8 @@ def claim_rank_growth_in_general_position(gain: int = 1, sizes: Sequence[Sequenc
     """
     ranks_grow(sizes, gain, Fraction(1), 0)
     return (
-        "ranks of sums; minors as polynomials that one example, the same for all sizes, shows not to be 0, "
-        "by induction over the local steps and in fractions"
+        "the rank of a sum is at most the sum of the ranks; the minors are polynomials, and one example, the same for "
+        "all sizes, shows by induction over the local steps and in fractions that they are not 0"
     )
 
 
@@ -220,7 +220,7 @@ def claim_noextra(
     require(sympy.expand(through + factors - (kept * m * n + beside * r * (m + n)) * b) == 0, "factors next to W")
     require(sympy.expand(formed_too - 6 * m * n * b - formed * m * n * r) == 0, "W + AB formed")
     require(sympy.expand(factors - alone * r * (m + n) * b) == 0, "factors only")
-    return "the products of a step forward and backward, added up for all sizes"
+    return "we add up the products of a forward and a backward step for all sizes"
 
 
 @proof("fedloru-v2/claim-noextra@no-compression")
@@ -232,7 +232,7 @@ def claim_noextra_without_compression(merging: Fraction = Fraction(2)) -> str:
     exists, so nothing is factorised or truncated.
     """
     merging_count(merging)
-    return "the lines of the listing; the product at the end of a cycle"
+    return "the listing has no line that compresses, and a cycle ends with a product"
 
 
 @replay("fedloru-v2/claim-noextra")

@@ -68,7 +68,7 @@ def eq_59_60(begins: int = 0, steps: tuple[int, ...] = (1, 2, 5)) -> str:
         moved = -eta * sum(slopes[:number])
         mean = sum(slopes[begins : begins + number]) / number
         require(sympy.expand(moved + eta * number * mean) == 0, f"the sum of {number} steps")
-    return "the sum of the steps, each along the gradient at its start; for any E by induction"
+    return "by induction for any E, the change is the sum of the steps, each along the gradient at its start"
 
 
 @replay("fedloru-v2/eq-61-62")
@@ -99,8 +99,8 @@ def mean_of_moves(begins: int, total: Fraction, clients: Sequence[int]) -> str:
         means = sum(p * sum(g[begins : begins + steps]) / steps for p, g in zip(w, slopes, strict=True))
         require(sympy.expand(moved + eta * steps * means) == 0, f"{number} clients of {steps} steps")
     return (
-        "the mean of the clients' moves, with weights of sum 1, each the sum of its steps; for any "
-        "number of clients and of steps by induction"
+        "by induction for any number of clients and steps, the change is the mean of the clients' moves, with weights "
+        "of sum 1, and each move is the sum of its steps"
     )
 
 
@@ -136,4 +136,4 @@ def claim_reinit(accumulated: Fraction = Fraction(1)) -> str:
     require(sympy.expand(after - before).subs(new_B, 0) == 0, "B restarts at 0")
     require(sympy.expand(after - before).subs(new_A, 0) == 0, "A restarts at 0")
     require(sympy.expand(after - before - alpha * new_A * new_B) == 0, "any restart of product 0")
-    return "the model before the accumulation and the one after it are the same matrix"
+    return "the models before and after the accumulation are the same matrix"

@@ -65,7 +65,7 @@ def eq_36_conv(bulk: Fraction = Fraction(1)) -> str:
     bulk_square(bulk)
     norm()
     require(at_edge == Fraction(1, 4), "1/4 at the edge")
-    return "the mean square of the entries, and the norm by Proposition 3.1"
+    return "we use the mean square of the entries and the norm in Proposition 3.1"
 
 
 @replay("fedloru-v2/eq-37", **NOISES)
@@ -86,4 +86,4 @@ def eq_37(bulk: Fraction = Fraction(1)) -> str:
     bulk_square(bulk)
     norm()
     grows_with_noise()
-    return "the mean square of the entries, the norm by Proposition 3.1, and the order of the two limits"
+    return "we use the mean square of the entries, the norm in Proposition 3.1 and the order of the two limits"

@@ -33,7 +33,7 @@ def projection(factor: Fraction, missing: int) -> str:
     s = sympy.Symbol("s", positive=True)
     require(factor**2 == factor and factor != 0, "a projection, by U^T U = I")
     require(sympy.simplify((s - missing) * factor - s) == 0, "its trace, the dimension, at full rank")
-    return "a sum of projections on single vectors; orthonormality; the trace"
+    return "we use a sum of projections onto single vectors, orthonormality and the trace"
 
 
 @proof("fedloru-v2/def-approx@outliers-of-h-n")
@@ -89,4 +89,4 @@ def thm_3_3(noise: Fraction = Fraction(1)) -> str:
     cosine(noise)
     require(sympy.limit(1 - 2 * negative, m, 0) == 0, "the mean cosine in one dimension for a small slope")
     require(half * half + half * half == half, "both clients keep the eigenvector of one spike")
-    return "inner products of eigenvectors, and the mean direction of the slopes; two examples"
+    return "we use inner products of eigenvectors, the mean direction of the slopes, and two examples"

@@ -37,7 +37,7 @@ def eq_51_54(noise: Fraction = Fraction(1)) -> str:
     $A_r < 1$ if and only if b > 0; it is 1 whenever the direction of the slopes does not vary.
     """
     cosine(noise)
-    return "inner products of eigenvectors, and the mean direction of the slopes"
+    return "we use inner products of eigenvectors and the mean direction of the slopes"
 
 
 @replay("fedloru-v2/eq-52-53", theta="theta_1", noise="sigma s_N")
@@ -73,8 +73,8 @@ def eq_52_53(power: Fraction = Fraction(2), cross: Fraction = Fraction(0)) -> st
     """
     inner_products(power, cross)
     return (
-        "inner products of the eigenvectors of two clients, which converge in the mean square, times slopes of bounded "
-        "mean square; Gaussian noise"
+        "for Gaussian noise, the inner products of the eigenvectors of two clients converge in mean square, and we "
+        "multiply them by slopes of bounded mean square"
     )
 
 
@@ -115,7 +115,7 @@ def eq_55(power: int = 2, factor: Fraction = Fraction(1), noise: Fraction = Frac
     require(sympy.simplify(P / A - (P + a * p) / (A + a) - drop) == 0, "the difference of the quotients")
     require(sympy.expand(spread - sum(w * g for w, g in zip(weights, gaps, strict=True))) == 0, "the sum of terms")
     require(non_negative(falls), "the overlap grows with the spike")
-    return "the mean direction of the slopes; the quotients with their sums as symbols, for every r"
+    return "we use the mean direction of the slopes, and the quotients with their sums as symbols, for every r"
 
 
 @replay("fedloru-v2/eq-56")
@@ -158,4 +158,4 @@ def eq_57_58(noise: Fraction = Fraction(1)) -> str:
     oriented = 2 * sympy.integrate(x * density, (x, 0, sympy.oo))
     cosine(noise)
     require(sympy.simplify(oriented**2 - 2 * b / sympy.pi) == 0, "oriented bulk eigenvectors")
-    return "inner products of eigenvectors, and the mean direction of the slopes"
+    return "we use inner products of eigenvectors and the mean direction of the slopes"

@@ -127,9 +127,9 @@ def thm_4_2(
     require(left > max(bounds), "raw weights break both bounds")
     require(factors_that_go_on() == 1, "factors that are kept, from the minimum")
     return (
-        r"smoothness along $A_+B_+ - AB$ in three parts, the drift of the local steps, all constants as polynomials "
-        r"without negative coefficients; $2E-1$ and the first constant are attained by one weight; weights that "
-        "are not normalised, in fractions"
+        "we split $A_+B_+ - AB$ into three parts, apply smoothness and bound the drift of the local steps; all "
+        "constants are polynomials without negative coefficients; one weight attains $2E-1$ and the first constant; "
+        "weights that are not normalised are evaluated in fractions"
     )
 
 
@@ -155,7 +155,7 @@ def thm_4_2_rate(start: Fraction = Fraction(1), power: Fraction = Fraction(1, 2)
     require(sympy.simplify(bound - told) == 0, "the bound at this step size")
     require(sympy.simplify(slope * rate * slope * T - fallen) == 0, "what the loss falls by in T rounds")
     require(T not in sympy.simplify(slope**2 * T**power).free_symbols, "a weight that attains the power")
-    return r"the corrected theorem at $\eta = \eta_0T^{-1/2}$, in which both terms fall like $T^{-1/2}$"
+    return r"in the corrected theorem at $\eta = \eta_0T^{-1/2}$ both terms fall like $T^{-1/2}$"
 
 
 @replay("fedloru-v2/thm-4.2-rate")
@@ -264,7 +264,7 @@ def claim_alpha_ext(curvature_power: int = 2, gradient_power: int = 1) -> str:
     slopes = [sympy.diff(f(W), W, order).subs(W, w) for order in (1, 2)]
     require(sympy.simplify((once - alpha**gradient_power * slopes[0]).doit()) == 0, "the gradient")
     require(sympy.simplify((twice - alpha**curvature_power * slopes[1]).doit()) == 0, "the curvature")
-    return r"the chain rule for $X \mapsto f(W + \alpha X)$, and the corrected theorem for that function"
+    return r"we use the chain rule for $X \mapsto f(W + \alpha X)$ and apply the corrected theorem to this function"
 
 
 @replay("fedloru-v2/claim-alpha-ext")

@@ -149,7 +149,7 @@ def eq_67_70(
     require(product.is_positive_semidefinite is True, "the product with the change of the gradient")
     require(absorbs(kept, drift), "the product with the gradient")
     require(non_negative(_changes(cross) - change * 2 * _changes(1)), "Lemma B.6, a quarter of it")
-    return r"smoothness in B, both inner products by forms that are never negative, and Lemma B.6"
+    return "we use smoothness in B, Lemma B.6, and quadratic forms that are never negative for both inner products"
 
 
 @replay("fedloru-v2/eq-71-75")
@@ -191,7 +191,7 @@ def eq_71_75(
     require(absorbs(kept, drift), "the product with the gradient")
     require(change == Fraction(1, 4), "(70) takes a quarter")
     require(non_negative(stated - derived), "the factor of the move of A")
-    return "smoothness in A, the inner product by a form that is never negative, and the sum with (70)"
+    return "we use smoothness in A and a quadratic form that is never negative for the inner product, and add (70)"
 
 
 @replay("fedloru-v2/eq-76")
@@ -229,7 +229,10 @@ def eq_76(kept: Fraction = Fraction(3, 4), first: Fraction = Fraction(1), quarte
     require(sympy.limit(sympy.cancel(quotient), s, 0) == 1, "noise that attains the moves")
     require(non_negative(second - changes * u**2 - (1 + L * a**2 / 2) * v**2), "the moves")
     require(non_negative(third - eta * E * (mean_drift() ** 2 + other**2)), "the drifts")
-    return "(75), with the moves of the round and the mean drifts, as polynomials without negative coefficients"
+    return (
+        "we insert the moves of the round and the mean drifts into (75); all terms are polynomials without negative "
+        "coefficients"
+    )
 
 
 @replay("fedloru-v2/eq-77-K")

@@ -24,7 +24,7 @@ def eq_14(cross: Fraction = Fraction(1), cross_power: int = 1, rank_shift: int =
     added = one * A_d * A_u * B + two * A * B_d * B_u + both * A_d * A_u * B_d * B_u
     require(sympy.expand(updated - A * B - added) == 0, "the product")
     require(sympy.eye(2).rank() == 2 + rank_shift, "the rank")
-    return "the product multiplied out in matrices that do not commute; its inner size is r"
+    return "we multiply out the product of noncommuting matrices; its inner size is r"
 
 
 @replay("fedloru-v1/eq-14")

@@ -109,4 +109,4 @@ def v1_lem_A_2(weight: Fraction = Fraction(1)) -> str:
     invariance()
     require(sympy.simplify(both - (z + 1 / g)) == 0, "the sum of both subordination functions")
     require(sympy.simplify(from_both - stated) == 0, "the R-transforms add up")
-    return "rotations of one summand by four products; the sum of both subordination functions"
+    return "we rotate one summand by four products and add the two subordination functions"

@@ -90,7 +90,7 @@ def v1_prop_3_2(
     of it. A density that vanishes faster gives g a finite slope at the edge, and no such point.
     """
     branches(coefficient, edge, threshold)
-    return "a small determinant, the definition of R, and Weyl's inequalities"
+    return "we use a small determinant, the definition of R and Weyl's inequalities"
 
 
 def _inside_the_bulk(values: Values) -> Violation:
@@ -152,7 +152,7 @@ def iclr_prop_3_1(
     share = sympy.limit((c * dimension + shift) / dimension, dimension, sympy.oo)
     branches(coefficient, edge, threshold)
     require(share == c, "the share of a shifted index")
-    return "a small determinant, the definition of R, and Weyl's inequalities"
+    return "we use a small determinant, the definition of R and Weyl's inequalities"
 
 
 @replay("fedloru-v1/eq-29-32")
@@ -211,4 +211,4 @@ def v1_eq_29_32(
     scaling(outer, inner, power_shift)
     require(sympy.expand((scaled + 1 / w).subs(w, 1 / theta) - inverse) == 0, "z by the definition of R")
     require(non_negative(sympy.numer(sympy.together(at - noise**2 / at))), "the root beyond the threshold")
-    return "the definition of R for every law; orders as symbols; the threshold of the semicircle"
+    return "we use the definition of R for every law, symbolic orders, and the threshold of the semicircle"

@@ -109,4 +109,4 @@ def claim_alg6(
         for axis in range(C * r):
             mean[axis % n, axis % n] += sympy.Rational(1, C)
         require(r <= n and mean.rank() == min(n, C * r), f"not the rank min(n, Cr) at {n}, {r}, {C}")
-    return "the mean as a product with the stacked factors, and axes for which its rank is min(n, Cr)"
+    return "the mean is a product with the stacked factors; if the bases are axes, its rank is min(n, Cr)"

@@ -48,10 +48,7 @@ def cor_1(
         require(0 < at <= Fraction(1, 2) and constant * at * (1 - bound * at) >= 1, f"the constant at {place}")
     descent_for_all_steps(largest, limit, steps, SQUARE_OF_ROOT)
     shown = ", ".join(f"{float(constant):g} at {place}" for place, constant in constants.items())
-    return (
-        rf"the corrected Theorem 4, its mean over the rounds, and the constants {shown} of "
-        r"$s_*\lambda L$"
-    )
+    return rf"we average the corrected Theorem 4 over the rounds and obtain the constants {shown} of $s_*\lambda L$"
 
 
 @replay("fedlrt/cor-1")
@@ -98,8 +95,8 @@ def cor_2_proof(kappa: str = "1.2072", constant: Fraction = Fraction(96), share:
     for end in (1 / (12 + share), Fraction(1, 12)):
         require(constant * end * (1 - bound * end) >= 1, "the constant")
     return (
-        "the constant for every learning rate and every kappa that the corrected Theorem 4 has; the printed brackets "
-        "as identities"
+        "we derive the constant for every learning rate and every kappa of the corrected Theorem 4, and the printed "
+        "brackets as identities"
     )
 
 

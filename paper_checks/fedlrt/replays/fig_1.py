@@ -154,7 +154,9 @@ def claim_het_plateau(
                 ends.append(w)
             left = sympy.expand(sum(ends)).free_symbols & set(free)
             require(not left, f"the correction is left after {count} steps of {C} clients")
-    return "with one second derivative the corrections cancel in the mean after any number of steps"
+    return (
+        "all clients have the same second derivative, so the corrections cancel in the mean after any number of steps"
+    )
 
 
 @replay("fedlrt/claim-thm3-figure")

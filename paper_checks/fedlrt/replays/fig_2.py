@@ -25,7 +25,7 @@ def fig_2(sides: Fraction = Fraction(2)) -> str:
     ]
     messages = [message for exchange in exchanges("none") for message in (exchange.sent, exchange.back)]
     require(messages == panels, "other messages")
-    return "four messages, their matrices and the shapes"
+    return "a round has four messages, and we compare their matrices and shapes"
 
 
 @replay("fedlrt/fig-2")

@@ -38,7 +38,7 @@ def eq_1(weight: Fraction = Fraction(1)) -> str:
     clients, samples = sympy.symbols("C m", positive=True, integer=True)
     times = sympy.Symbol("k", positive=True, integer=True)
     same(times / (clients * samples), weight * times / clients / samples, "another weight of a sample")
-    return "the weight of a sample in both means, for any C, m and k"
+    return "we compare the weights of a sample in both means, for any C, m and k"
 
 
 def parabolas(values: Values) -> tuple[list[tuple[Fraction, Fraction]], Fraction, int, list[Hypothesis]]:
@@ -83,7 +83,7 @@ def eq_2(rate: Fraction = Fraction(1), more: int = 0) -> str:
     steps = sympy.Symbol("s", integer=True)
     same(w - rate * RATE * g_s, w - RATE * g_s, "another step")
     same(steps + more, steps, "another number of steps")
-    return "start, step and number of steps are those of lines 3 to 5 of Algorithm 3"
+    return "the start, the step and the number of steps are the same as in lines 3 to 5 of Algorithm 3"
 
 
 @replay("fedlrt/eq-4")
@@ -117,4 +117,7 @@ def eq_4(sign: Fraction = Fraction(1), rate: Fraction = Fraction(1)) -> str:
     same(step, w - RATE * (g_s + (g - g_c)), "not the step of Algorithm 4")
     same(first, w - RATE * g, "the first step is not the global one")
     same(first.subs(g, 0), w, "a stationary point moves")
-    return "the step of the corrected Algorithm 4; the first one is along the global gradient, and 0 where that is"
+    return (
+        "the step is the step of the corrected Algorithm 4; the first step is along the global gradient, and 0 if "
+        "that is 0"
+    )

@@ -119,4 +119,4 @@ def thm_9_proof(
         change = change.subs(one)
     require(sympy.expand(parts - (end - first)) == 0, "not the whole difference")
     require(sympy.expand(last - change - cut - slow) == 0, "another last line")
-    return "a sum of three differences and of their bounds, two rests that are not negative"
+    return "we add three differences and their bounds, and the two remainders are not negative"

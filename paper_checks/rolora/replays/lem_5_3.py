@@ -49,9 +49,9 @@ def lem_5_3(
     square = (1 - 2 * cosine) ** 2 / (1 + 4 * cosine * (1 - cosine))
     require(abs(square - factor**2) < Fraction(1, 1000) * factor, "the first factor")
     return (
-        r"on the events by the signs of polynomials in $1 - (\delta^0)^2$; for fixed "
-        r"samples by the sign of a polynomial in its root and the step; for infinitely many samples from a function "
-        "that is concave in the squared cosine"
+        r"on the events, the signs of polynomials in $1 - (\delta^0)^2$ give the bound; for fixed samples, "
+        "the sign of a polynomial in its root and the step does; for infinitely many samples, it follows from a "
+        "function that is concave in the squared cosine"
     )
 
 

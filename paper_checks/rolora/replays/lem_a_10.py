@@ -41,8 +41,8 @@ def lem_A_10(
     enough_for_minimisers(factor)
     enough_for_gradient(samples, alpha, beta)
     return (
-        "Lemma A.9 as corrected and Chernoff's bounds for two fixed vectors, for any number "
-        "of clients and dimensions; constants by intervals"
+        "we use the corrected Lemma A.9 and Chernoff's bounds for two fixed vectors, for any number of clients and "
+        "dimensions; interval arithmetic bounds the constants"
     )
 
 
@@ -117,7 +117,7 @@ def eq_77(factor: Fraction = Fraction(100), C: Fraction = Fraction(4)) -> str:
     room = (c5 * f - 2) * LOG_2 - rest
     require(surely(room) and surely(2 * room - LOG_2) and surely(rest - 10 / EULER), "the exponents")
     require(surely(LOG_2 / interval("16/25") - 1), "q above d")
-    return "exponents by intervals, for any dimensions and thresholds"
+    return "interval arithmetic bounds the exponents, for any dimensions and thresholds"
 
 
 @replay("rolora/eq-77")

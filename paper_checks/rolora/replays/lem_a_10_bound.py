@@ -83,7 +83,7 @@ def eq_62(c5: str = SUM_IN_ALGORITHM_2, net: Fraction = Fraction(1)) -> str:
     tail_of_sum(c5, 4)
     own_samples_stay_in_the_plane()
     union_over_the_net(net)
-    return "(59) at the points of the net, and Boole's inequality"
+    return "we use (59) at the points of the net, and Boole's inequality"
 
 
 @proof("rolora/eq-62@samples-independent-of-b")
@@ -164,4 +164,4 @@ def eq_65(one: Fraction = Fraction(1), power: Fraction = Fraction(1)) -> str:
     """
     nearest_point_of_a_net(Fraction(1))
     deviation(one, power)
-    return "an identity of matrices, norms of rank one, and signs of coefficients"
+    return "we use an identity of matrices, norms of matrices of rank one, and the signs of coefficients"

@@ -81,7 +81,7 @@ def eq_52(c2: Fraction = Fraction(8, 3), c4: str = "4.1093617075557") -> str:
     norm_of_a_product(c2)
     norm_of_rank_one()
     require(surely(interval(c4) - interval(c2) - 1 / LOG_2), "the constant c_4")
-    return "convexity, the norms of (22) to (25), and the operator norm"
+    return "we use convexity, the norms of (22) to (25), and the operator norm"
 
 
 @replay("rolora/eq-59")
@@ -107,7 +107,7 @@ def eq_59(c5: str = SUM_IN_ALGORITHM_2) -> str:
     """
     tail_of_sum(c5, 4)
     own_samples_stay_in_the_plane()
-    return "Chernoff's bound for two fixed vectors, and a probability against its root"
+    return "we use Chernoff's bound for two fixed vectors, and compare a probability with its root"
 
 
 @proof("rolora/eq-59@samples-independent-of-b")
@@ -121,7 +121,7 @@ def eq_59_independent(c5: str = SUM_OF_FRESH_SAMPLES) -> str:
     tail_of_sum(c5, 1)
     best = same((e - sympy.log(1 + e)).subs(e, 1) / 2, (1 - sympy.log(2)) / 2)
     require(best, "the largest constant")
-    return "Chernoff's bound for a fixed vector at any angle to w"
+    return "we use Chernoff's bound for a fixed vector at any angle to w"
 
 
 @proof("rolora/eq-59@with-the-samples-of-lemma-a-10")
@@ -136,7 +136,7 @@ def eq_59_enough(c5: Fraction = Fraction(9, 200), columns: Fraction = Fraction(1
     size = 1 / (interval(columns) * LOG_2)
     k = iv.sqrt(size) + iv.sqrt(2 * interval(c5))
     require(surely(1 - 2 * k - k**2), "the number of samples")
-    return "the singular values of all samples"
+    return "we use the singular values of all samples"
 
 
 @replay("rolora/eq-59@same-samples-in-all-iterations")

@@ -40,7 +40,7 @@ def eq_102(factor: Fraction = Fraction(2), quadratic: Fraction = Fraction(1)) ->
     square = 1 - 2 * eta * along + eta**2 * size
     require(zero(square - (1 - factor * eta * along + quadratic * eta**2 * size)), "line 103")
     require(non_negative(quadratic * s**2 * h), "line 104")
-    return "the square in inner products"
+    return "we write the square in inner products"
 
 
 @replay("rolora/eq-107")
@@ -118,7 +118,7 @@ def eq_107(
     normal_quotient()
     enough_for_minimisers(minimisers)
     enough_for_gradient(samples, alpha, beta)
-    return r"(76), and $\delta^t \le 1$; the probability by Lemma A.10 as corrected"
+    return r"we use (76) and $\delta^t \le 1$; the corrected Lemma A.10 gives the probability"
 
 
 @replay("rolora/eq-110")
@@ -159,4 +159,7 @@ def eq_110(linear: Fraction = Fraction(1), sign: int = 1, minimisers: Fraction =
     slope_on_the_event(linear, sign)
     normal_quotient()
     enough_for_minimisers(minimisers)
-    return "an identity in inner products, and signs of coefficients; the probability by Lemma A.9 as corrected"
+    return (
+        "we use an identity in inner products and the signs of coefficients; the corrected Lemma A.9 gives the "
+        "probability"
+    )

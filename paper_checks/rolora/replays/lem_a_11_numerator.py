@@ -68,7 +68,7 @@ def eq_81(factor: Fraction = Fraction(2), sign: int = 1) -> str:
     mean = 2 * (bb * pa - own * (1 - length))  # the second term in units of a*
     right = pa * (1 - factor * eta * bb) + sign * eta * (mean - pg)
     require(zero((pa - eta * pg - right).subs(length, 1)), "line 85")
-    return r"the step as a combination of Pa and of what P makes of the gradient; $Pa^* = 0$"
+    return "the step is a combination of Pa and the projected gradient, and $Pa^* = 0$"
 
 
 @replay("rolora/eq-86")
@@ -100,7 +100,7 @@ def eq_86(second: Fraction = Fraction(1), factor: Fraction = Fraction(2)) -> str
     step = pa * (1 - s1 * 2 * b2)
     require(zero(step - pa * (1 - s1 * factor * b2)), "the factor of Pa")
     require(second >= 1, "the deviation")
-    return "the triangle inequality, and a projection"
+    return "we use the triangle inequality and a projection"
 
 
 @replay("rolora/eq-90")
@@ -127,7 +127,7 @@ def eq_90(
     normal_quotient()
     enough_for_minimisers(minimisers)
     enough_for_gradient(samples, alpha, beta)
-    return r"(76), times $\eta$; the probability by Lemma A.10 as corrected"
+    return r"we multiply (76) by $\eta$; the corrected Lemma A.10 gives the probability"
 
 
 FAR = Fraction(1, 2**500)
@@ -161,7 +161,7 @@ def eq_92(share: Fraction = Fraction(1), power: Fraction = Fraction(2), minimise
     require(non_negative(share * (gap + h) - gap), "the event")  # gap + h = eps' delta
     normal_quotient()
     enough_for_minimisers(minimisers)
-    return "the triangle inequality, and the length of g; the probability by Lemma A.9 as corrected"
+    return "we use the triangle inequality and the length of g; the corrected Lemma A.9 gives the probability"
 
 
 @replay("rolora/eq-96")
@@ -198,7 +198,7 @@ def eq_96(less: Fraction = Fraction(1), bound: Fraction = Fraction(1), minimiser
     require(non_negative((D + more) + (level * x) ** 2 - level - (D - level)), "line 99")
     normal_quotient()
     enough_for_minimisers(minimisers)
-    return "squares, and the order of the angles; the probability by Lemma A.9 as corrected"
+    return "we compare squares and use the order of the angles; the corrected Lemma A.9 gives the probability"
 
 
 @replay("rolora/eq-100", step="eta |b*|^2", D="1 - delta_0^2", eps="eps'", delta="delta_t")
@@ -234,4 +234,4 @@ def eq_100(threshold: Fraction = Fraction(1, 16)) -> str:
     require(sympy.expand(identity) == 0, "the identity")
     level = threshold * D
     require(positive(sympy.expand(2 - (1 + level**2) - (D - level)), (D,), strict=False), "half the step")
-    return r"the sum of both sides without bars is $2 - 2s(\beta + \ell)$"
+    return r"without the bars, the sum of both sides is $2 - 2s(\beta + \ell)$"

@@ -51,7 +51,10 @@ def eq_249_steps(factor: Fraction, mean_power: Fraction) -> str:
     require(sympy.expand(moved.coeff(t, 1) - inner(slope, H)) == 0, "the client's gradient")
     mean_slope = plus((factor * inner(B, B), A), (-factor * inner(MEAN, B), TRUTH))
     require(sympy.expand(over_clients(inner(slope, H)) - inner(mean_slope, H)) == 0, "the mean gradient")
-    return "a completed square, the gradient along every direction, and their means, for any number of clients"
+    return (
+        "we complete the square and take the means of the minimisers and of the gradients along every direction, for "
+        "any number of clients"
+    )
 
 
 @proof("rolora/lem-A.15")

@@ -65,8 +65,8 @@ def lem_A_9(factor: Fraction = Fraction(20)) -> str:
     enough_for_minimisers(factor)
     least_quotient()
     return (
-        "the exact law of a client's minimiser, bounds on its tail from both sides, a "
-        "union over the clients, and the number of samples by intervals"
+        "we use the exact law of a client's minimiser, two-sided bounds on its tail and a union bound over the "
+        "clients; interval arithmetic gives the number of samples"
     )
 
 
@@ -106,7 +106,7 @@ def eq_43(factor: Fraction = Fraction(28), C: Fraction = Fraction(4)) -> str:
     sums = 2 * iv.exp(-net * 2 * LOG_2) + iv.exp(-lower * 2 * LOG_2)
     met = surely(net) and surely(lower) and surely(1 - sums) and surely(rest - 10 / EULER)
     require(met, "the exponents")
-    return "exponents by intervals, for any number of clients, any thresholds and d from 2 on"
+    return r"interval arithmetic bounds the exponents for any number of clients, any thresholds and $d \ge 2$"
 
 
 @replay("rolora/eq-43")

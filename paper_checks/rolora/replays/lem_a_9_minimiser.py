@@ -20,7 +20,7 @@ def eq_18(c1: Fraction = Fraction(16, 9)) -> str:
     $c_1$ works: by Cramer's theorem the first bound is the rate, and over $\epsilon^2$ it tends to the second.
     """
     tail_of_length(c1)
-    return "Chernoff's bound for a chi-square variable"
+    return "Chernoff's bound for a chi-square variable gives the probability"
 
 
 @replay("rolora/eq-18")
@@ -55,4 +55,4 @@ def eq_19(share: Fraction = Fraction(1)) -> str:
     \frac12\epsilon_0^2) \ge \|v\|(1 - k\epsilon_0)$ for $k \ge \frac12$; k = 1 is printed.
     """
     nearest_point_of_a_net(share)
-    return "unit vectors at the nearest point of the net"
+    return "we compare a unit vector with the nearest point of the net"

@@ -21,7 +21,7 @@ def eq_22(c2: Fraction = Fraction(8, 3)) -> str:
     a and w are fixed, or independent of the samples; given them, $a^\top x_{i,j}$ and $x_{i,j}^\top v$ are normal.
     """
     norm_of_a_product(c2)
-    return "a square, the inequality of Cauchy and Schwarz, and a Gaussian integral"
+    return "we use a square, the Cauchy-Schwarz inequality and a Gaussian integral"
 
 
 def mean_size(found: Second) -> Fraction:
@@ -73,7 +73,7 @@ def eq_26(c3: str = "0.3774") -> str:
     $\lambda = g$, so no larger $c_3$ works.
     """
     tail_of_products(c3)
-    return "Chernoff's bound for products of normal variables"
+    return "we use Chernoff's bound for products of normal variables"
 
 
 @replay("rolora/eq-26")
@@ -115,7 +115,7 @@ def eq_30(c2: Fraction = Fraction(8, 3)) -> str:
     terms = non_negative(m * largest**2 - m * norm**2) and non_negative(largest - norm)
     order = c2 >= 1 and sympy.expand(e * m / c2 - e**2 * m / c2**2 - e * m * (c2 - e) / c2**2) == 0
     require(terms and order, "the terms of the minimum")
-    return r"(22) to (25) in both terms, and $\epsilon_2 < 1 \le c_2$"
+    return r"we use (22) to (25) in both terms, and $\epsilon_2 < 1 \le c_2$"
 
 
 @replay("rolora/eq-30")

@@ -41,8 +41,8 @@ def txt_exponential(factor: Fraction = Fraction(2), reach: Fraction = Fraction(1
     tangent = t * ratio(1, t**2 / (1 + t**2))
     require(sympy.limit(1 / tangent**2 - 1 / t**2, t, 0) == 8, "the limit at 1")
     return (
-        r"the exact factor of the tangent, $1 - \frac{2\kappa}{1 + 2\kappa u}$, between its "
-        "ends; the losses; the limit at the largest step"
+        r"we use the exact factor of the tangent, $1 - \frac{2\kappa}{1 + 2\kappa u}$, between its ends, the losses, "
+        "and the limit at the largest step"
     )
 
 

@@ -81,7 +81,7 @@ def a5_minimiser(excess: Fraction = Fraction(1), least: Fraction = Fraction(1)) 
     require(same(over_clients(inner(spread, spread)), GAMMA_SQUARED), "gamma^2")
     require(sympy.expand(loss(A, B) - least * GAMMA_SQUARED - excess * square(off)) == 0, "the loss")
     require(same(square(off), MEAN_SQUARED * SINE_SQUARED + inner(rest, rest)), "the second square")
-    return "two completed squares, identities in inner products"
+    return "we complete two squares and use identities in inner products"
 
 
 @proof("rolora/a5-minimiser@unit-vectors-up-to-a-common-sign")
@@ -100,7 +100,7 @@ def asm_A_12(reach: Fraction = Fraction(1)) -> str:
     r"""Any bound does: for $\eta \le 1/(2L_{max}^2)$ it gives $s = \eta\|\bar b^*\|^2 \le \frac12$, then Lemma A.16."""
     at_least(1, reach=reach)
     sines_decrease(2, reach**2 / 2)
-    return r"$\eta\|\bar b^*\|^2 \le \frac12$, and then Lemma A.16"
+    return r"we have $\eta\|\bar b^*\|^2 \le \frac12$ and then apply Lemma A.16"
 
 
 def end(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:
@@ -149,4 +149,4 @@ def a5_loss(share: Fraction = Fraction(1), spread: Fraction = Fraction(1)) -> st
     at = sympy.expand(reached.subs(SQUARE_A, 1).subs(COSINE**2, 1 - delta_squared))
     require(COSINE not in at.free_symbols and non_negative(bound - at), "the bound")
     tangents_decrease(2, 1, Fraction(1, 2))
-    return r"the loss as an identity, and a tangent that decreases at least geometrically"
+    return "we write the loss as an identity; the tangent decreases at least geometrically"
