@@ -217,7 +217,7 @@ def measure_met(context: Context, draw: int = 0) -> Met:
             "homogeneous test with four clients, the simplified correction and polynomials orthonormal with respect to "
             rf"the uniform distribution{run_conditions('0.01')}, for $\mathcal{{L}}$ and every $\mathcal{{L}}_c$, in "
             "the round from which on the rank is 4.",
-            why=r"Both are said; for $\delta \ll 1$ a tenth is taken, and Figure 4 shows the homogeneous test.",
+            why=r"The paper says both. For $\delta \ll 1$ we take a tenth, and Figure 4 shows the homogeneous test.",
         ),
     ),
     control=Form(
@@ -235,7 +235,7 @@ def measure_met(context: Context, draw: int = 0) -> Met:
     vary=("delta",),
     best={"delta": Best(0.045, "searched: what is needed on the draw that is judged")},
     because=r"Bases rotate near the solution: for a quadratic $\delta\ge0.41$. When the rank is found, it is 0.045 in "
-    "our run and 0.03 to 1.03 in 24 draws.",
+    "our run, 0.03 to 1.03 in 24 draws.",
     uses=("fedlrt/assumption-1",),
     expect=("corrected", "search"),
     intended=Intended(

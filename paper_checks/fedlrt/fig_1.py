@@ -90,10 +90,10 @@ def make_problems(context: Context) -> dict[str, Setting]:
             r"""With uniform points and polynomials that equal 1 at x = 1, or are orthonormal with respect to dx or to
             the uniform distribution, all clients have the same second derivative, and the minimiser of (1) is the mean
             of the targets, which has rank at most 4, and rank 4 for targets in general position.""",
-            why=r"A setting is judged by whether what it defines exists. Left open are the normalisation, the law of "
-            r"the points (uniform, as in the homogeneous test, is taken here) and of the targets, $\tau$, rank and "
-            "size of the start, the number of rounds, and whether $s_*$ counts local epochs (the text) or iterations "
-            "(Figure 1), which agree only for steps on all points.",
+            why="A setting is judged by whether what it defines exists. The paper leaves open the normalisation, the "
+            "distribution of the points (we take the uniform one of the homogeneous test) and of the targets, "
+            r"$\tau$, the rank and size of the initial weights, the number of rounds, and whether $s_*$ counts local "
+            "epochs (the text) or iterations (Figure 1), which agree only for steps on all points.",
         ),
     ),
     kind="setting",
@@ -102,8 +102,8 @@ def make_problems(context: Context) -> dict[str, Setting]:
     expect=("holds", "search"),
     intended=Intended(
         "in each normalisation of the polynomials",
-        "“where the target function $f_c$ is different for each client”: no normalisation, "
-        "threshold or start; “local epochs” here, “iterations” in Figure 1.",
+        "“where the target function $f_c$ is different for each client”; the paper gives no normalisation, threshold "
+        "or start, and has “local epochs” here but “iterations” in Figure 1.",
     ),
     print="unstated",
 )
@@ -474,7 +474,7 @@ def fig_1(
 
 AT_LEAST_THREE = (
     r"FeDLRT with full correction comes within $2^{-23}\|W^*\|$, and to 1e-5 in a third of FedLin's rounds or fewer "
-    "(for “much faster”, which the text does not count, three times is taken)."
+    "(the text does not say how fast “much faster” is, so we take a factor of three)."
 )
 
 ALONG_TWO_SETTING = (
@@ -500,8 +500,8 @@ ALONG_FOUR_SETTING = (
         Reading(
             "targets along two axes",
             "With all points at every client, full gradients, polynomials that equal 1 at x = 1, the targets "
-            "$p_0(x)p_0(y)$, $2p_0(x)p_0(y)$, $p_1(x)p_1(y)$ and $2p_1(x)p_1(y)$, a Gaussian start of size 0.01 cut to "
-            r"rank 5 and $\tau = 0.1$: " + AT_LEAST_THREE,
+            "$p_0(x)p_0(y)$, $2p_0(x)p_0(y)$, $p_1(x)p_1(y)$ and $2p_1(x)p_1(y)$, Gaussian initial weights of size "
+            r"0.01 truncated to rank 5 and $\tau = 0.1$: " + AT_LEAST_THREE,
             {"targets": "two axes"},
             r"By default, Legendre polynomials equal 1 at x = 1, their products are targets of rank 1, and $\tau "
             "= 0.1$ and a small start are as in the homogeneous test.",
@@ -514,12 +514,12 @@ ALONG_FOUR_SETTING = (
     ),
     correction=Form(
         "With full gradients, targets of rank 1 from normal factors, polynomials orthonormal with respect to the "
-        r"uniform distribution, a Gaussian start of unit size cut to rank 5 and $\tau = 0.01$ it converges to single "
-        "precision, on the points and targets drawn in more than a third as many rounds as FedLin; on 120 sets, in "
-        "0.41 to 1.006 times as many. Near the minimiser it is 1.02 to 4.02 times as fast on 600 sets, the "
-        r"normalisations taken together. With polynomials that equal 1 at x = 1, targets along two axes of low degree, "
-        r"a start of size 0.01 and $\tau = 0.1$ it needs 0.12 to 0.19 times FedLin's rounds on twenty sets of points. "
-        + COARSE,
+        r"uniform distribution, Gaussian initial weights of unit size truncated to rank 5, and $\tau = 0.01$, FeDLRT "
+        "converges to single precision. On the points and targets that this check draws it needs more than a third as "
+        "many rounds as FedLin, and on 120 other sets 0.41 to 1.006 times as many. Near the minimiser it is 1.02 to "
+        "4.02 times as fast as FedLin on 600 sets, over all normalisations. With polynomials that equal 1 at x = 1, "
+        r"targets along two axes of low degree, initial weights of size 0.01 and $\tau = 0.1$, it needs 0.12 to 0.19 "
+        "times as many rounds as FedLin on twenty sets of points. " + COARSE,
         {"much": 1.0 / 1.1, "parts": ("precise", "faster", "not much")},
         ({"much": 3.0}, {"precision": 1e-9}, {"most": 0.8}),
     ),
@@ -573,20 +573,19 @@ DEALT = {"all": "all points at every client", "random": "dealt at random", "regi
     where="Section 4.1, heterogeneous test (judged by FedAvg; FeDLRT without correction is judged in fedlrt/fig-1)",
     says="FeDLRT without correction quickly plateaus, similar to FedAvg.",
     measure=compare,
-    readings=as_described("FedAvg stops farther than 1e-5 from the minimiser, and so does FeDLRT without correction."),
+    readings=as_described("FedAvg and FeDLRT without correction stop farther than 1e-5 from the minimiser."),
     control=Form(
         """FedAvg does stall on the points drawn where these are divided among the clients, at random or by region, in
         each of the three normalisations.""",
         {"splits": ("random", "region"), "bases": BASES},
     ),
     correction=Form(
-        """Where the points are divided among the clients, at random or by region, FedAvg stalls in each of the three
-        normalisations, on 24 draws of the points 0.0015 to 0.062 from the minimiser; that may be the set-up that was
-        run.
-        With all points at every client and full gradients a FedAvg round equals a FedLin round, and all variants of
-        FeDLRT have the same rounds, for every basis, target, start and truncation: corrections do not affect
-        whether one of them stalls. FedAvg then converges wherever FedLin does, on the points drawn to the minimiser.
-        Steps on minibatches, which “local epochs” may mean, are not covered.""",
+        """If the points are divided among the clients, at random or by region, FedAvg stalls in each of the three
+        normalisations, at 0.0015 to 0.062 from the minimiser on 24 draws of the points. The authors may have run this
+        set-up. With all points at every client and full gradients a FedAvg round equals a FedLin round, and all
+        variants of FeDLRT have the same rounds, for every basis, target, start and truncation, so corrections do not
+        affect whether a method stalls. FedAvg then converges if FedLin does, and on the points that this check draws
+        both converge to the minimiser. Steps on minibatches, which “local epochs” may mean, are not covered.""",
         {"stands": False, "bases": BASES, "divided": DIVIDED},
         ({"stands": True}, {"splits": ("random",)}, {"divided": ("all",)}, {"apart": -1.0}),
     ),
@@ -597,8 +596,8 @@ DEALT = {"all": "all points at every client", "random": "dealt at random", "regi
     expect=("corrected", "statistical"),
     intended=Intended(
         "as described",
-        "Section 4.1: “the 10,000 training data points are available to all clients” against "
-        "“quickly plateaus, similar to FedAvg”.",
+        "Section 4.1: “the 10,000 training data points are available to all clients”, but “quickly plateaus, similar "
+        "to FedAvg”.",
     ),
     print="inconsistent",
 )
@@ -643,12 +642,12 @@ def claim_het_plateau(
         Reading(
             "with the threshold of the homogeneous test",
             r"""The same with $\tau = 0.1$ and the targets $p_0(x)p_0(y)$, $p_1(x)p_1(y)$, $p_2(x)p_2(y)$ and
-            $\frac1{10}p_3(x)p_3(y)$: FedLin comes within 1e-5 of the minimiser, FeDLRT with full correction stops
+            $\frac1{10}p_3(x)p_3(y)$: FedLin comes within 1e-5 of the minimiser, but FeDLRT with full correction stops
             farther from it, at rank 3.""",
             {"targets": "four axes"},
-            r"The heterogeneous test is a variation of the homogeneous one, for which $\tau$ is 0.1, the only value in "
-            r"Section 4.1. A run stops only where the last singular values of the minimiser are below $\tau$ times its "
-            "norm; one target a tenth of the others makes them so, and of 24 draws of normal targets 3 do.",
+            r"The heterogeneous test is a variation of the homogeneous one, for which $\tau$ is 0.1, the only value "
+            r"in Section 4.1. A run stops early only if the last singular values of the minimiser are below $\tau$ "
+            "times its norm. They are if one target is a tenth of the others, and in 3 of 24 draws of normal targets.",
             (
                 {"targets": "four axes", "parts": ("FedLin", "converges")},
                 {"targets": "four axes", "rank": 4},
@@ -657,11 +656,12 @@ def claim_het_plateau(
         ),
     ),
     correction=Form(
-        r"""With $\tau = 0.01$, targets of rank 1 from normal factors, the start as in the reading and polynomials
-        orthonormal with respect to the uniform distribution both come to the minimiser on the points and targets drawn,
-        FeDLRT with full correction to single precision: a nonzero $\vartheta$ need not stop it. Figure 1's caption has
-        both converge to 1e-5 as well. Where the last singular values of the minimiser are below $\tau$ times its norm
-        it can stop at a matrix of lower rank, for any $\tau$.""",
+        r"""With $\tau = 0.01$, targets of rank 1 from normal factors, the initial weights of the reading and
+        polynomials orthonormal with respect to the uniform distribution, FedLin and FeDLRT with full correction both
+        reach the minimiser on the points and targets that this check draws, FeDLRT to single precision, so a nonzero
+        $\vartheta$ need not stop it. According to Figure 1's caption, both converge to 1e-5. If the last singular
+        values of the minimiser are below $\tau$ times its norm, FeDLRT can stop at a matrix of lower rank, for any
+        $\tau$.""",
         {"parts": ("FedLin", "converges")},
         ({"parts": ("stops",)}, {"precision": 1e-9}),
     ),

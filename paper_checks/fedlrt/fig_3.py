@@ -79,8 +79,7 @@ def find_crossings(context: Context) -> list[Crossing]:
             "Table 1 in all panels",
             r"By Table 1's entries at $s_* = b = 1$ every cost of FeDLRT with simplified or full correction equals "
             "FedLin's at a rank of about 200, 40 % of n, and is a hundred times smaller at rank 1.",
-            why="The text names FedLin as what is compared, and the caption the same costs as Table 1, in its "
-            "variables.",
+            why="The text compares with FedLin, and the caption names the same costs as Table 1, with its variables.",
         ),
     ),
     control=Form(

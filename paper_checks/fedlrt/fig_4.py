@@ -24,8 +24,9 @@ from paper_checks.methods.relations import Relation, Relations, relations
     measure=follow_all,
     mutants=[{"basis": "tau 0.5"}, {"swapped": True}],
     readings=normalisation_readings(
-        rf"with one client the median rank over {STARTS} starts is 4 after a quarter of the rounds to $10^{{-5}}$ and "
-        r"never below it, and from one of them distance and loss are below FedLin's from then on.",
+        f"with one client the median rank over {STARTS} starts is 4 after a quarter of the rounds that a run needs to "
+        f"come within $10^{{-5}}$, and never below 4. From one start, distance and loss are below FedLin's from then "
+        "on.",
         "uniform",
         "uniform, size 1",
         "dx",
@@ -43,9 +44,9 @@ from paper_checks.methods.relations import Relation, Relations, relations
     expect=("holds", "search"),
     intended=Intended(
         "orthonormal for the uniform law with a start of size 0.01",
-        "“identify the correct rank within a few aggregation rounds” (Section 4.1, of this figure): this takes tens of "
-        "rounds with these polynomials, but with polynomials that equal 1 at x = 1 at least 285 from starts of size "
-        "0.1.",
+        "“identify the correct rank within a few aggregation rounds” (Section 4.1, of this figure); with these "
+        "polynomials this takes tens of rounds, but with polynomials that equal 1 at x = 1 it takes at least 285 from "
+        "starts of size 0.1.",
     ),
     print="unstated",
 )

@@ -81,12 +81,12 @@ def make_problems(context: Context) -> dict[tuple[str, int], Setting]:
     readings=(
         Reading(
             "in each normalisation of the polynomials",
-            """With 10,000 points and polynomials that equal 1 at x = 1, or are orthonormal with respect to dx or to
-            the uniform distribution, the minimiser is $W_r$, the only one, and 1, 2, 4, 8 and 16 clients have as many
-            points each. (For 32 clients these are 312.5, which is rounding.)""",
-            why="A setting is judged by whether what it defines exists. Left open are the normalisation of the "
-            "polynomials, the law of $W_r$, rank and size of the start, the number of rounds, how 32 clients are "
-            "weighted, and in Section 4.1, not in Figure 4, which correction is used.",
+            """With 10,000 points and polynomials that equal 1 at x = 1, or are orthonormal with respect to dx or to the
+            uniform distribution, the minimiser is $W_r$, the only one, and with 1, 2, 4, 8 or 16 clients, all clients
+            have equally many points. (With 32 clients each would have 312.5, which has to be rounded.)""",
+            why="A setting is judged by whether what it defines exists. The paper leaves open the normalisation of "
+            "the polynomials, the distribution of $W_r$, the rank and size of the initial weights, the number of "
+            "rounds, how 32 clients are weighted and, in Section 4.1 but not in Figure 4, which correction is used.",
         ),
     ),
     kind="setting",
@@ -272,9 +272,9 @@ def follow_errors(context: Context) -> Errors:
     expect=("holds", "search"),
     intended=Intended(
         "orthonormal for the uniform law with a start of size 0.01",
-        "“identify the correct rank within a few aggregation rounds”: this takes tens of rounds with these "
-        "polynomials, but with polynomials that equal 1 at x = 1 at least 285 from starts of size 0.1, and hundreds of "
-        "thousands to 1e-5.",
+        "“identify the correct rank within a few aggregation rounds”; with these polynomials this takes tens of "
+        "rounds, but with polynomials that equal 1 at x = 1 it takes at least 285 from starts of size 0.1, and "
+        "hundreds of thousands to 1e-5.",
     ),
     print="unstated",
 )
@@ -481,9 +481,8 @@ LEVELS = (1e-2, 1e-3, 1e-4, 1e-5)
     mutants=[{"factor": 1e5}, {"swapped": True}],
     readings=(
         normalisation_readings(
-            "with one client FedLin needs at least ten times as many rounds to one of the distances 1e-2 to "
-            "1e-5; “up to” is read as: "
-            "ten is reached.",
+            "with one client FedLin needs at least ten times as many rounds as FeDLRT to reach one of the distances "
+            "1e-2 to 1e-5. We read “up to” as: a factor of ten is reached.",
             "uniform",
             "uniform, size 1",
             "dx",
@@ -504,8 +503,8 @@ LEVELS = (1e-2, 1e-3, 1e-4, 1e-5)
     expect=("holds", "search"),
     intended=Intended(
         "orthonormal for the uniform law with a start of size 0.01",
-        "“shows up to 10x faster convergence than FedLin”: ten is reached, in the run whose rank "
-        "comes “within a few aggregation rounds”.",
+        "“shows up to 10x faster convergence than FedLin”means that a factor of ten is reached, in the run that finds "
+        "the rank “within a few aggregation rounds”.",
     ),
     print="unstated",
 )

@@ -195,8 +195,8 @@ def eq_40(
             r"start only; $\hat S$ is $\tilde S$ with zeros in that block, and so contains its three other blocks, two "
             "of which are off the diagonal.",
             {"off_diagonal": 2},
-            r"(43) and (44) split $\tilde S^* - \tilde S$ so; the lower right block is given by the augmentation as "
-            r"well.",
+            r"(43) and (44) split $\tilde S^* - \tilde S$ in this way. The augmentation also gives the lower right "
+            "block.",
             ({"off_diagonal": 2, "fixed": True}, {"off_diagonal": 2, "share": 0.99}, {"off_diagonal": 4}),
         ),
     ),
@@ -318,10 +318,10 @@ def eq_43_44(
     readings=(
         Reading(
             "the update of Algorithm 5",
-            r"The update that (40) means, Algorithm 5's, reads for S: $S_c^{s+1} = S_c^s + \lambda "
+            r"The update in (40) is meant to be the one of Algorithm 5, which is for S: $S_c^{s+1} = S_c^s + \lambda "
             r"U^\top(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r) + F(\tilde W_r))V$.",
-            why=r"(40) is meant as the update of Algorithm 5; its sign, and the missing $\lambda$ of its second "
-            "expression, are errors of its own (fedlrt/eq-40), which (45) does not repeat.",
+            why=r"(40) is meant to be the update of Algorithm 5. Its sign and the missing $\lambda$ in its second "
+            "expression are separate errors (fedlrt/eq-40), which (45) does not repeat.",
         ),
     ),
     uses=("fedlrt/eq-39", "fedlrt/eq-40"),

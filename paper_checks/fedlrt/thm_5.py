@@ -276,8 +276,8 @@ LONG_STEP = {"time over d_3": 3, "theta over d_2 d_3": 9, "cut part over d_2 d_3
             r"For $\Delta t \le 1$ and B a bound on the gradient, the printed bound holds, with $d_1 = 0$, $d_2 = "
             r"Be^L$ and $d_3 = 1$.",
             {"longest": 1},
-            r"$\Delta t$ is one step of an integrator, hence short; any other bound on it would replace 1 and change "
-            "the constants. The gradient bounds how far a flow moves, so we read B as a bound on the gradient.",
+            r"$\Delta t$ is one step of an integrator, so it is short. Any other bound on it would replace 1 and "
+            "change the constants. The gradient bounds how far a flow moves, so we read B as a bound on the gradient.",
             ({"d_2": 0.98}, {"d_3": 0.0}, {"d_3": 0.99}),
         ),
     ),
@@ -288,8 +288,8 @@ LONG_STEP = {"time over d_3": 3, "theta over d_2 d_3": 9, "cut part over d_2 d_3
     expect=("holds", "proof"),
     intended=Intended(
         "steps up to 1",
-        r"“the K, L, and S equations are integrated exactly from time t = 0 to $\Delta t$”: one "
-        "short step, as error bounds of integrators are.",
+        r"“the K, L, and S equations are integrated exactly from time t = 0 to $\Delta t$”means one short step, as "
+        "usual in error bounds of integrators.",
     ),
     print="unstated",
 )

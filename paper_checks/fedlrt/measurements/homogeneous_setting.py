@@ -59,8 +59,8 @@ def run_conditions(size: str, one: str = "target, points and start") -> str:
     return (
         r", $W_r = AB/\sqrt{20}$ with standard normal $A \in \mathbb R^{20 \times 4}$, "
         rf"$B \in \mathbb R^{{4 \times 20}}$, if $\sigma_4(W_r) > {WEAKEST}\|W_r\|$, as for 99.5 % of such targets, "
-        "and a start of normal entries of standard deviation "
-        rf"${size}/\sqrt{{20}}$ cut to rank 8, on one draw of {one} as an example"
+        rf"and normal initial weights of standard deviation ${size}/\sqrt{{20}}$, truncated to rank 8, on one draw of "
+        f"{one} as an example"
     )
 
 
