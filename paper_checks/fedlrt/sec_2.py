@@ -53,8 +53,7 @@ def measure_pooling(context: Context) -> Sequence[Point]:
         ),
         Reading(
             "no sample at two clients",
-            r"The same with $X_1, \ldots, X_C$ disjoint, or or each sample of X counted once for each client that has "
-            "it.",
+            r"The same with $X_1, \ldots, X_C$ disjoint, or with each sample of X counted as often as clients have it.",
             {"shared": False},
             "The section is about data that are distributed over the clients. A sample that several clients have "
             r"counts once in the union, but several times in the mean of the $\mathcal{L}_c$.",

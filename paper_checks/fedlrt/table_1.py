@@ -97,10 +97,10 @@ def largest_ranks(
     kind="experiment",
     importance="result",
     expect=("not checkable here", None),
-    expect_reason="which ranks keep the accuracy of the benchmarks can only be found by training them, and none of "
-    "their figures shows the compute of a client. The costs by themselves: for a 512 x 512 layer, one local step and "
-    "one sample, Table 1 has a tenth of FedLin's communication up to rank 31 with either correction, and a tenth of "
-    "its client compute up to rank 12, or 6 if the gradients in U and V add 4nr",
+    expect_reason="only training can show which ranks keep the accuracy of the benchmarks, and none of their figures "
+    "shows the compute of a client. As for the costs alone, for a 512 x 512 layer, one local step and one sample, "
+    "FeDLRT needs by Table 1 at most a tenth of FedLin's communication up to rank 31, with either correction, and at "
+    "most a tenth of its client compute up to rank 12, or up to rank 6 if the gradients in U and V add 4nr",
 )
 def claim_order_of_magnitude(costs: Mapping[str, Mapping[str, Polynomial]]) -> Evidence:
     """Undecided, with the largest ranks at which the costs are a tenth of FedLin's."""

@@ -35,7 +35,7 @@ def judge_half(points: list[Point], held: str, weight: float, synchronised: bool
 
 @claim(
     "rolora/txt-odd-even",
-    where="Section 4, the sentence before (3), against (3), (4), the text after them and Algorithm 1",
+    where="Section 4, the sentence before (3), compared with (3), (4), the text after them and Algorithm 1",
     says="Odd and even communication rounds alternate; they update and aggregate A and B, respectively.",
     measure=lambda context: rounds_of(context, lambda adapter: RoLoRA(LOCAL, adapter), rounds=1),
     correction=Form(

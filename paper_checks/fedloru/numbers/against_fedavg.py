@@ -102,7 +102,7 @@ DECREASES = (
 
 @claim(
     "fedloru-v2/txt-5pct",
-    where=f"Section 5.2 and Appendix F.1 (v2), 4.2 and D.1 (iclr), against Table 5 (v2); {TABLE_1_IS}",
+    where=f"Section 5.2 and Appendix F.1 (v2), 4.2 and D.1 (iclr), compared with Table 5 (v2); {TABLE_1_IS}",
     says="""In most settings FedLoRU's accuracy is slightly below FedAvg's: the decrease is at most $5$ %, and
     typically the difference is only $1$ to $2$ %.""",
     measure=lambda context: TABLE_1,
@@ -150,7 +150,7 @@ def txt_5pct(
 
 @claim(
     "fedloru-v2/txt-beats-avg",
-    where=f"Section 5.2 (v2), 4.2 (iclr), against Table 5 (v2); {TABLE_1_IS}",
+    where=f"Section 5.2 (v2), 4.2 (iclr), compared with Table 5 (v2); {TABLE_1_IS}",
     says="FedLoRU surpasses FedAvg on CIFAR-10 and on CIFAR-100 in the IID settings with 100 clients.",
     measure=lambda context: TABLE_1,
     mutants=[{"lead": 1.0}, {"clients": 20}],

@@ -31,7 +31,7 @@ IN_POINTS = "Every standard deviation of the tables is below 0.005 percentage po
 
 @claim(
     "fedloru-v2/txt-std-a",
-    where="Section 5.1 (v2), against Section 5.2",
+    where="Section 5.1 (v2), compared with Section 5.2",
     says="""Each setting is run 3 times, and the numbers in the tables are averages with very low standard deviation
     ($< 0.005$).""",
     measure=lambda context: DEVIATIONS,
@@ -169,7 +169,7 @@ ALPACA_IN_D_1 = {"all": 52_000, "training": 50_000, "test": 2000}
 
 @claim(
     "fedloru-v2/txt-splits",
-    where="Section 5.1 (v2), against Appendix D.1 (v2) and, for the images, Table A1 (iclr)",
+    where="Section 5.1 (v2), compared with Appendix D.1 (v2) and, for the images, Table A1 (iclr)",
     says="""Of the image data sets 10,000 samples each are for validation and for test. Alpaca is partitioned into
     training, validation and test sets of 48,000, 2,000 and 2,000 samples (Section 5.1); its 52,000 samples are divided
     into 50,000 for training and 2,000 for testing (Appendix D.1).""",
@@ -230,7 +230,7 @@ GRID_OF_CYCLES = (20, 30, 40, 50, 60, 70, 80)
 
 @claim(
     "fedloru-v2/txt-cycle",
-    where="Section 5.2, on fine-tuning, against Section 5.1 and Appendix D.2 (v2); Sections 4.2 and C.2 (iclr)",
+    where="Section 5.2, on fine-tuning, compared with Section 5.1 and Appendix D.2 (v2); Sections 4.2 and C.2 (iclr)",
     says="""The accumulation cycle is determined through a grid search over 20, 30, 40, 50, 60, 70 and 80. In the
     fine-tuning experiment the results are accumulated every 15 rounds, with an additional accumulation at round 30.""",
     measure=lambda context: GRID_OF_CYCLES,

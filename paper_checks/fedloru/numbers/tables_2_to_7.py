@@ -106,7 +106,7 @@ def txt_scal(
 
 @claim(
     "fedloru-v2/txt-part",
-    where="Section 5.2 and Appendix F.4 (v2), Table 7 against Table 6",
+    where="Section 5.2 and Appendix F.4 (v2), Table 7 compared with Table 6",
     says="""That FedLoRU and FedLoRA outperform FedAvg for many clients is a trend that lower participation further
     reinforces: at participation 0.1 low-rank training consistently outperforms FedAvg at $K = 100$ and $200$, and
     FedLoRU achieves the highest accuracy of the low-rank methods.""",
@@ -305,8 +305,8 @@ FEDAVG_IN = {"iclr Table 1": "v2 Table 5 = iclr Table A4"}
 
 @claim(
     "fedloru-v2/txt-avgdrop",
-    where="Appendix F.1 (v2) = D.1 (iclr), against Tables 5 and A4; Section 4.2 (iclr, v1) with Tables A4, A5; 1, 2; "
-    "that FedAvg consistently performs well, and what is sharp or significant, is not judged",
+    where="Appendix F.1 (v2) = D.1 (iclr), compared with Tables 5 and A4; Section 4.2 (iclr, v1) with Tables A4, A5; "
+    "1, 2; that FedAvg consistently performs well, and what is sharp or significant, is not judged",
     says="""On CIFAR-100 FedAvg achieves $55.14$ % under IID with 100 clients and $19.18$ % under non-IID with 20; it
     drops from $69.97$ % at $K = 20$ to $21.44$ % at $K = 400$; it tends to drop with more clients and non-IID data.""",
     measure=lambda context: TABLE_1_ICLR + TABLE_1_V1,

@@ -220,8 +220,8 @@ def _six_sums_in_full() -> tuple[Fact, ...]:
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
-        "“We have six summation terms … and will show each term is negative”, and the end “is "
-        "negative”, against S > 0 of the theorem",
+        "“We have six summation terms … and will show each term is negative”, and the end “is negative”, but the "
+        "theorem says S > 0",
     ),
     family="the correction: semicircle law",
 )
