@@ -384,10 +384,10 @@ WITNESS = {"n": 10, "clients": 4, "points": SAMPLES, "steps": HETEROGENEOUS.step
         "minimiser, and FedLin's limit is at most 1e-11 from it. With all points at every client and full gradients, "
         "FedAvg coincides with FedLin, and FeDLRT without correction coincides with FeDLRT with correction, round by "
         "round, in every basis and for every start, target and truncation; steps on mini-batches are not covered. "
-        r"With polynomials orthonormal with respect to the uniform distribution, $\tau = 0.01$ and a Gaussian start "
-        "of unit size truncated to rank 5, all methods come within 1e-5 of the minimiser. FeDLRT needs at most 1.1 "
-        "times as many rounds as FedLin on the points that this check draws, and 0.41 to 1.006 times as many on 120 "
-        "other sets of points. "
+        r"With polynomials orthonormal with respect to the uniform distribution, $\tau = 0.01$ and Gaussian initial "
+        "weights of unit size, truncated to rank 5, all methods come within 1e-5 of the minimiser. FeDLRT needs at "
+        "most 1.1 times as many rounds as FedLin on the points that this check draws, and 0.41 to 1.006 times as many "
+        "on 120 other sets of points. "
         + COARSE
         + " A round of FeDLRT sends 352 numbers at rank 4 and 475 at rank 5 with the simplified correction, and 448 "
         "and 625 with the full one. A round of FedLin sends 400. Until it comes within 1e-5, FeDLRT can therefore send "
@@ -478,14 +478,15 @@ AT_LEAST_THREE = (
 )
 
 ALONG_TWO_SETTING = (
-    "n = 10, C = 4, targets along two axes, polynomials of value 1 at 1, 10,000 points, s = 100, rate 1e-3, start of "
-    "size 0.01 cut to rank 5, tau = 0.1"
+    "n = 10, C = 4, targets along two axes, polynomials of value 1 at 1, 10,000 points, s = 100, rate 1e-3, initial "
+    "weights of size 0.01, truncated to rank 5, tau = 0.1"
 )
 
 
 ALONG_FOUR_SETTING = (
     "n = 10, C = 4, targets along four axes, the last a tenth of the others, polynomials orthonormal for the uniform "
-    "law, 10,000 points, s = 100, rate 1e-3, normal start of unit size cut to rank 5, tau = 0.1"
+    "law, 10,000 points, s = 100, rate 1e-3, initial weights with normal entries of unit size, truncated to rank 5, "
+    "tau = 0.1"
 )
 
 

@@ -53,7 +53,7 @@ def judge_half(points: list[Point], held: str, weight: float, synchronised: bool
     print="inconsistent",
 )
 def txt_odd_even(rounds: list[Round], odd: str = "A") -> Evidence:
-    """What clients send in the first and in the second round has the stated shape, if the factors' shapes differ."""
+    """Uploads in the first and the second round have the stated shape, if the shapes of the factors differ."""
     promises = []
     for one in rounds:
         A, B = one.before.A["W"], one.before.B["W"]

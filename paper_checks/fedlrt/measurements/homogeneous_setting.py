@@ -15,9 +15,9 @@ RATE, STEPS, RANK = HOMOGENEOUS.rate(), HOMOGENEOUS.steps, 4
 
 SETTING = (
     "n = 20, target AB/sqrt(20) of rank 4 with normal factors, drawn again until its last singular value is above "
-    f"{WEAKEST} of its norm, 10,000 points dealt evenly, s = 20, rate 1e-3, start of "
-    "normal entries times 0.01/sqrt(20), or another size if one is named, cut to rank 8, tail after the last kept "
-    "value below tau = 0.1 of the norm"
+    f"{WEAKEST} of its norm, 10,000 points dealt evenly, s = 20, rate 1e-3, initial weights with normal entries times "
+    "0.01/sqrt(20) (or another size if one is named), truncated to rank 8, tail after the last kept value below tau = "
+    "0.1 of the norm"
 )
 
 NORMALISED = {

@@ -116,4 +116,4 @@ def philox(seed: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(seed))
 
 
-DRAWN = "numpy code that runs the algorithms on new random points and targets"
+DRAWN = "computed in numpy on new random points and targets"
