@@ -38,8 +38,8 @@ from paper_checks.methods.relations import Relation, Relations, relations
     best={"after": Best(0.041, "searched: below it some distance or loss is above FedLin's, on one set of points")},
     vary=("after",),
     importance="result",
-    because="The paper does not give the normalisation or start. If polynomials equal 1 at x = 1, small starts lead "
-    "to ranks below 4 in 23 of 24 draws.",
+    because="Normalisation and start are not given. If polynomials equal 1 at x = 1, starts of size 0.01 lead to "
+    "ranks below 4 in 23 of 24 draws.",
     uses=("fedlrt/claim-hom-rank", "fedlrt/claim-hom-error"),
     expect=("holds", "search"),
     intended=Intended(

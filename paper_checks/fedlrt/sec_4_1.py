@@ -169,8 +169,8 @@ ADMITTED = (
         ),
     ),
     best={"rate": Best(3.99e-3, "searched: the largest admitted rate for 32 clients, the least of 24 draws")},
-    because="If polynomials equal 1 at x = 1, any number of clients can use the step size. If orthonormal, it is too "
-    "large for 32 clients in 24 draws.",
+    because="If polynomials equal 1 at x = 1, the step size suits any number of clients. If orthonormal, it is too "
+    "large for 32 clients in all 24 draws.",
     expect=("ambiguous", "search"),
     intended=Intended(
         "value 1 at 1",
@@ -266,8 +266,8 @@ def follow_errors(context: Context) -> Errors:
     hypotheses=(Dropped(f"last singular value of the target above {WEAKEST} of its norm", {"basis": "weak target"}),),
     vary=("early",),
     best={"early": Best(0.18, f"searched: the latest on 16 draws, one start, in the readings that pass ({COMMAND})")},
-    because="The paper does not give the normalisation or start. If polynomials equal 1 at x = 1, small starts lead "
-    "to a rank below 4 in most draws.",
+    because="Normalisation and start are not given. If polynomials equal 1 at x = 1, starts of size 0.01 lead to a "
+    "rank below 4 in most draws.",
     uses=("fedlrt/exp-homogeneous",),
     expect=("holds", "search"),
     intended=Intended(
@@ -345,8 +345,8 @@ OTHER_STARTS = (
         )[1:],
     ),
     uses=("fedlrt/exp-homogeneous",),
-    because="The paper does not give the normalisation or start. If polynomials equal 1 at x = 1, small starts can "
-    "lead to a final rank below 4.",
+    because="Normalisation and start are not given. If polynomials equal 1 at x = 1, a start of size 0.01 can lead to "
+    "a final rank below 4.",
     expect=("holds", "search"),
     intended=Intended(
         "orthonormal for the uniform law with a start of size 0.01",
@@ -498,8 +498,8 @@ LEVELS = (1e-2, 1e-3, 1e-4, 1e-5)
     },
     importance="result",
     uses=("fedlrt/claim-hom-error",),
-    because="The paper does not give normalisation, targets and start. The speed-up reaches 10 in our run; in 16 "
-    "draws its maximum is 8.4 to 298.",
+    because="Normalisation, targets and start are not given. The speed-up reaches 10 in our run; in 16 draws its "
+    "maximum is 8.4 to 298.",
     expect=("holds", "search"),
     intended=Intended(
         "orthonormal for the uniform law with a start of size 0.01",
