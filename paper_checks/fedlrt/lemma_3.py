@@ -271,7 +271,7 @@ def lemma_3(
         ),
         Reading(
             "operator norms of the bases",
-            "Norms of U, V and their transposes are operator norms, the others Frobenius norms.",
+            "Norms of U, V and their transposes are operator norms; the others are Frobenius norms.",
             {"norms": "operator"},
             "The paper justifies step (I) by the “operator norm inequality of the Frobenius norm”.",
             ({"norms": "operator", "constant": 0.99},),

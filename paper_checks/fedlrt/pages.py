@@ -155,9 +155,9 @@ ANALYSIS = Page(
             ("fedlrt/claim-linear-n", "fedlrt/claim-svd-size", "fedlrt/claim-no-full-matrix"),
         ),
         Headline(
-            "With polynomials that are orthonormal with respect to the uniform distribution, FeDLRT finds the rank of "
-            "the homogeneous test early, comes within 1e-5 of the minimiser, and is more than ten times as fast as "
-            "FedLin on the points that we drew.",
+            "With polynomials that are orthonormal with respect to the uniform distribution, FeDLRT finds the "
+            "target's rank in the homogeneous test early, comes within 1e-5 of the minimiser, and is more than ten "
+            "times as fast as FedLin on the points that we drew.",
             ("fedlrt/claim-hom-rank", "fedlrt/claim-hom-error", "fedlrt/claim-hom-10x", "fedlrt/fig-4"),
         ),
     ),

@@ -109,6 +109,6 @@ def claim_assumption_when(values: Values) -> Violation:
         error=1e-12,
         assumes=assumes,
         reads="with one client, one step a round, the loss |W - T|^2/2, where T is the matrix, and the start e1 e1', "
-        "every round truncates the weights to rank 1. We compare the least delta of (14) at the start of the next "
-        "round, near T, with 1/10",
+        "every round truncates the weights to rank 1. We compare the smallest delta that satisfies (14) at the start "
+        "of the next round, near T, with 1/10",
     )

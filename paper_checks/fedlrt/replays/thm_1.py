@@ -89,7 +89,7 @@ def thm_6_recursion(
     same(a + drift * RATE * a + leading * RATE * G, (1 + RATE) * a + RATE * G, "collected")
     slower = (last / s - 1 / s + f) * a
     require(non_negative(slower.subs(s, 1 / h)), "the rate")
-    return "the step, and differences of the members that are sums of products of non-negative quantities"
+    return "we insert the step; the differences of successive members are sums of products of non-negative quantities"
 
 
 @proof("fedlrt/thm-6-proof")
@@ -114,6 +114,6 @@ def thm_6_proof(steps: Sequence[int] = (1, 2, 3, 10, 100)) -> str:
             require(chain, f"the chain fails at {count} steps, step {j}")
         require(powers[count] < _e_from_below(max(30, count + 1)), f"a^N is not below e at N = {count}")
     return (
-        r"the geometric sum for every N, the comparisons and $a^N < e$ by the series of e; "
-        f"written out for N in {list(steps)} and every step"
+        "we sum the geometric series for every N and obtain the comparisons and $a^N < e$ from the series of e; the "
+        f"program writes them out for N in {list(steps)} and every step"
     )

@@ -135,8 +135,8 @@ def claim_thm3_text_as_printed(values: Values) -> Violation:
         theta,
         assumes=assumes,
         reads="with the loss |W - T|^2/2, T = diag(matrix, 0, corner) and the start e1 e1', every round truncates the "
-        "weights to rank 1. We compare their distance from T, the only stationary point, with theta (the distance is "
-        "always at least the entry in the corner of T)",
+        "weights to rank 1. Their distance from T, the only stationary point, is always at least the entry in the "
+        "corner of T. We compare this entry with theta",
     )
 
 
