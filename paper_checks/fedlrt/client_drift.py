@@ -142,8 +142,8 @@ LONG_STEPS = {**two_parabolas()[1], "rate": "6/5", "steps": 5}
     ),
     hypotheses=(Dropped(r"learning rates small enough, $\lambda \le 1/(Ls_*)$", {"method": "long steps"}),),
     uses=("fedlrt/eq-4",),
-    because="The paper does not say that rates must be small or that, if L is not convex, gradients converge but "
-    "weights need not.",
+    because="The paper does not say that rates must be small, or that gradients tend to 0 but weights need not "
+    "converge if the loss is not convex.",
     expect=("holds", "proof"),
     intended=Intended(
         "by its gradients",

@@ -527,8 +527,8 @@ ALONG_FOUR_SETTING = (
     vary=("much",),
     best={"much": Best(5.29, f"searched: the least of twenty sets of points, with targets along two axes ({COMMAND})")},
     uses=("fedlrt/exp-heterogeneous",),
-    because="Targets, normalisation and start are not given. FeDLRT needs 0.4 to 1.01 times FedLin's rounds, or 0.12 "
-    "to 0.19 for Legendre targets.",
+    because="Targets, basis and start are not given. FeDLRT needs 0.4 to 1.01 times FedLin's rounds, 0.12 to 0.19 for "
+    "products of Legendre polynomials.",
     expect=("ambiguous", "search"),
     intended=Intended(
         "targets along two axes",

@@ -203,7 +203,7 @@ def claim_gu_gv(
     "fedlrt/lemma-1",
     where="Section 3.1, Lemma 1",
     says=r"""$\tilde S = \tilde U^\top U^tS^tV^{t,\top}\tilde V$ takes the form $\begin{bmatrix}S^t & 0\\0 &
-    0\end{bmatrix}$. So only $\bar U$ and $\bar V$ have to be broadcast, and S instead of $\tilde S$.""",
+    0\end{bmatrix}$. So only $\bar U$, $\bar V$ and S have to be broadcast, not $\tilde S$.""",
     measure=measure_wide,
     mutants=[{"assembled": False}, {"corner": 1.01}, {"outside": 0.1}],
     hypotheses=(

@@ -127,8 +127,8 @@ ANALYSIS = Page(
     THEMES,
     (
         Headline(
-            "Before truncation, a round with the full correction lowers the loss by more than stated: the constant 12 "
-            r"can be replaced by $1 - \frac1{2s_*}$, and learning rates up to $\frac1{Ls_*}$ are allowed.",
+            "Before truncation, a round with the full correction lowers the loss by more than Theorem 8 states: its "
+            r"constant 12 can be replaced by $1 - \frac1{2s_*}$, and learning rates up to $\frac1{Ls_*}$ are allowed.",
             ("fedlrt/thm-8", "fedlrt/thm-7"),
         ),
         Headline(

@@ -56,8 +56,8 @@ def measure_flow(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...]]
         asks="neither",
     ),
     importance="detail",
-    because=r"The third line needs the transposed gradient, because $\nabla_W\mathcal{L}\,U$ acts on the rows and V on "
-    "the columns.",
+    because=r"The third line needs the transposed gradient, because U multiplies the gradient from the left and V "
+    "from the right.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",

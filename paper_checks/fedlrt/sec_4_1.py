@@ -169,8 +169,8 @@ ADMITTED = (
         ),
     ),
     best={"rate": Best(3.99e-3, "searched: the largest admitted rate for 32 clients, the least of 24 draws")},
-    because="If polynomials equal 1 at x = 1, the step size suits any number of clients. If orthonormal, it is too "
-    "large for 32 clients in all 24 draws.",
+    because="If polynomials equal 1 at x = 1, the step size suits any number of clients. If they are orthonormal, "
+    "32 clients need a smaller one.",
     expect=("ambiguous", "search"),
     intended=Intended(
         "value 1 at 1",

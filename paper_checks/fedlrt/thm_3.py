@@ -311,7 +311,7 @@ def measure_limits(context: Context) -> list[Limit]:
     ),
     uses=("fedlrt/thm-3",),
     importance="result",
-    because=r"(13) bounds only the gradient's part within the bases, which is then of order $\sqrt\vartheta$. The part "
+    because=r"(13) bounds only the gradient's part within the bases, by order $\sqrt\vartheta$ in the limit. The part "
     "outside need not vanish.",
     expect=("corrected", "proof"),
     intended=Intended(

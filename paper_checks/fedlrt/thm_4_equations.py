@@ -93,8 +93,8 @@ def _shown(one: Trace) -> dict[str, object] | None:
     vary=("second",),
     uses=("fedlrt/eq-39",),
     importance="detail",
-    because="The two expressions have opposite signs. The second has a corner matrix of the wrong size; if n by n, it "
-    "selects other entries.",
+    because="The expressions differ in sign. In the second, the matrix that selects a corner has the wrong size; with "
+    "n rows it selects other entries.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -266,7 +266,7 @@ THEOREM = r"Under Assumption 1 and $0 < \lambda \le \frac1{12Ls_*}$, as Theorem 
     vary=("half", "mixed", "last"),
     uses=("fedlrt/lemma-4",),
     importance="detail",
-    because="F is the negative gradient, so the inner products have the opposite sign, as in Lemma 4.",
+    because="F is the negative gradient, so the inner products need a minus sign, as Lemma 4 prints it.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",

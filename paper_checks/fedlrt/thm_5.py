@@ -283,7 +283,7 @@ LONG_STEP = {"time over d_3": 3, "theta over d_2 d_3": 9, "cut part over d_2 d_3
     ),
     uses=("fedlrt/eq-15", "fedlrt/eq-16", "fedlrt/eq-17"),
     importance="result",
-    because=r"B must bound the gradient, not the loss, and $\Delta t \le 1$ is needed: in long steps a truncated part "
+    because=r"B must bound the gradient, not the loss, and $\Delta t \le 1$ is needed: in longer steps truncation "
     r"exceeds $d_3\vartheta/\Delta t$.",
     expect=("holds", "proof"),
     intended=Intended(

@@ -57,7 +57,8 @@ def thm_1(certificate: Values, further_steps: Sequence[int] = (100, *FURTHER_STE
         require(power < _e_from_below(max(30, steps + 1)), f"(1 + 1/s)^s is not below e at s = {steps}")
     return (
         r"$\|\tilde S_c^s - \tilde S_c\| \le ((1 + \lambda L)^s - 1)\|\nabla_{\tilde S}\mathcal{L}\|/L$ by "
-        rf"induction, and $(1 + \frac1s)^s < e$; {len(certificates)} certificates prove the same bound at small sizes"
+        rf"induction, and $(1 + \frac1s)^s < e$; {len(certificates)} exact weighted sums of smoothness inequalities "
+        "prove the same bound for few steps"
     )
 
 

@@ -218,10 +218,10 @@ def thm_4(
         "truncation; by the interpolation conditions of smooth functions there are clients whose gradients rule out a "
         r"smaller $\kappa$; for every $\delta$ below 1/10, two clients raise the loss under (14). The page of the "
         r"proof lists numbers by name: “largest” is an upper bound on $(1 - \frac1{s_*})\sqrt{1+\delta^2}$, “limit” "
-        r"is an upper bound on $s_*\lambda L$, “square” is the factor of $L\vartheta^2$, and “least” is the factor of "
-        r"$\kappa$. In its certificates, “i,j” is the weight of the inequality of smooth functions between a client's "
-        "points i and j, where + stands for the mean after the local steps, and the bound is on the change of the "
-        r"loss divided by $\|\nabla_{\tilde S}\mathcal{L}\|^2/L$"
+        r"is an upper bound on $s_*\lambda L$, “square” is the coefficient of $L\vartheta^2$, and “least” is the "
+        r"share of $\kappa$ below which no constant is valid. In its certificates, “i,j” is the multiplier of the "
+        "interpolation inequality of smooth functions for a client's iterates i and j, where + denotes the mean after "
+        r"the local steps, and the bound is on the change of the loss divided by $\|\nabla_{\tilde S}\mathcal{L}\|^2/L$"
     )
 
 
