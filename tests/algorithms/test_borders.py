@@ -6,13 +6,19 @@ import numpy as np
 import pytest
 import torch
 
-from algorithms.adapter import Adapter
+from algorithms.adapter import AB, Adapter
 from algorithms.descent import OPTIMISER, Descent
 from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.fedavg import FedAvg
-from algorithms.federation import Federation, Memory
+from algorithms.federation import Federation, FederationError, Memory
+from algorithms.fedex_lora import FedExLoRA
+from algorithms.fedhm import FedHM
+from algorithms.fedloru import FedLoRU, FedLoRUState
 from algorithms.fedlrt import FeDLRT
 from algorithms.fedlrt_naive import own_bases
+from algorithms.flora import FLoRA
+from algorithms.frlora import FRLoRA, FRLoRAState
+from algorithms.hetlora import HetLoRA
 from algorithms.ledger import Ledger
 from algorithms.low_rank import COMPLETIONS, Truncation, augment, factorise
 from algorithms.moving_bases import BASES, follow_bases
@@ -113,18 +119,61 @@ class TwoLayers:
         return sum((w[name] - torch.randn(w[name].shape, generator=generator).double()).square().sum() for name in w)
 
 
-def unequal():
-    """W (4 x 3) of rank 2 and V (5 x 4) of rank 1."""
+def unequal(*order):
+    """W (4 x 3) of rank 2 and V (5 x 4) of rank 1, in this order or another."""
     generator = torch.Generator().manual_seed(1)
     w = Tree(W=torch.randn(4, 3, generator=generator).double(), V=torch.randn(5, 4, generator=generator).double())
     whole, low = factorise(w, 2), factorise(w, 1)
-    return type(whole)(*(Tree(W=one["W"], V=other["V"]) for one, other in zip(whole, low, strict=True)))
+    made = (dict(W=one["W"], V=other["V"]) for one, other in zip(whole, low, strict=True))
+    return type(whole)(*(Tree({name: both[name] for name in order or both}) for both in made))
 
 
-def test_naive_steps_are_cut_to_the_largest_rank_of_all_layers():
+@pytest.mark.parametrize("order", ["WV", "VW"])
+def test_naive_steps_are_cut_to_the_largest_rank_of_all_layers(order):
     """Each step doubles the columns of the bases; between the two steps, both layers are truncated to rank 2."""
-    sent = own_bases(TwoLayers(), Memory(), *unequal(), Descent(2, 0.1)).upload
+    sent = own_bases(TwoLayers(), Memory(), *unequal(*order), Descent(2, 0.1)).upload
     assert {name: tuple(S.shape) for name, S in sent.S.items()} == {"W": (4, 3), "V": (4, 4)}
+
+
+def test_ranks_of_all_layers_count_not_those_of_the_first():
+    """Rank 5 is capped to 3 in V and to 4 in W; FLoRA stacks two clients, and a residual has one of them less."""
+    w, adapter = Tree(V=torch.zeros(7, 3).double(), W=torch.zeros(4, 6).double()), Adapter(5, cap=True)
+    merged = []
+    for algorithm in (FLoRA(Descent(), adapter), FedExLoRA(Descent(), adapter)):
+        fed = Federation([TwoLayers(), TwoLayers(1)])
+        merged.append(one_round(algorithm.round, fed, algorithm.start(fed, w)).merged)
+    assert merged == [8, 4]
+    assert HetLoRA(Descent(), adapter).start(Federation([TwoLayers()]), w).ranks == (4,)
+    assert FRLoRA(Descent(), Adapter(2)).merged_rank(FRLoRAState(w, AB(Tree(), Tree()), 3), "V") == 8
+    state = FedLoRUState(w, AB(Tree(), Tree()), 7)
+    assert FedLoRU(Descent(), Adapter(2), 3).merged_rank(state, "V") == 4
+
+
+@pytest.mark.parametrize("ranks", [(1, 3), (3, 1)])
+def test_every_clients_rank_has_to_fit(ranks):
+    w, fed = Tree(V=torch.zeros(7, 3).double(), W=torch.zeros(2, 6).double()), Federation([TwoLayers(), TwoLayers(1)])
+    for algorithm in (FLoRA(Descent(), Adapter(2), ranks=ranks), FedHM(Descent(), 2, ranks)):
+        with pytest.raises(FederationError, match="rank 3 does not fit W"):
+            algorithm.start(fed, w)
+
+
+def test_flora_merges_given_factors_of_any_layer():
+    """B is 1 in the first layer, in the second, in both, or in none."""
+    w = Tree(V=torch.zeros(3, 2).double(), W=torch.zeros(2, 4).double())
+    for which in ({"V"}, {"W"}, {"V", "W"}, set()):
+
+        class Given(Adapter):
+            def pair(self, w, turn=0, which=which):
+                A, B, rest = super().pair(w, turn)
+                ones = {name: torch.ones_like(part) if name in which else part for name, part in B.items()}
+                return AB(A, Tree(ones), rest)
+
+        state = FLoRA(Descent(), Given(1, 2.0)).start(Federation([TwoLayers()]), w)
+        A = Adapter(1).pair(w).A
+        for name in w:
+            expected = 2.0 * A[name].expand(w[name].shape) if name in which else w[name]
+            torch.testing.assert_close(state.base[name], expected)
+        assert state.merged == (1 if which else 0)
 
 
 def test_the_rank_of_a_round_is_the_largest_of_unequal_ones():

@@ -60,6 +60,10 @@ def learn_something(client, memory):
     return Reply(keep={"half": client.value / 2}, personal={"other": client.value})
 
 
+def learn_two(client, memory):
+    return Reply(personal={"own": client.value / 2, "other": client.value})
+
+
 def tell_both(client, memory):
     return Reply(upload=(memory.kept["kept"], memory.kept["half"], *memory.personal.values()))
 
@@ -185,6 +189,9 @@ def test_setting_personal_values_again_replaces_the_clients_own():
     assert fed.state.personal[0] is first  # the object of a client that did not work is not replaced
     fed.set_personal(other=torch.tensor(1.0))
     assert [float(fed.personal(k)["other"]) for k in (0, 1)] == [1.0, 1.0]
+    fed.gather(learn_two, to=(0, 1))
+    fed.set_personal(own=torch.tensor(8.0))
+    assert [tuple(map(float, fed.personal(k).values())) for k in (0, 1)] == [(8.0, 4.0), (8.0, 6.0)]
 
 
 @pytest.mark.parametrize("executor", [Sequential, Vmap])
@@ -201,6 +208,16 @@ def test_stacked_clients_that_are_one_and_the_same_are_evaluated_once():
     (client,) = counted(4)
     fed = Federation([client] * 3, executor=Vmap())
     assert list(map(float, fed.gather(upload_value, to=(0, 1, 2)))) == [4.0, 4.0, 4.0]
+
+
+def test_stacked_views_of_one_memory_stay_apart():
+    """Clients that get a square matrix, its transposed view, and a view with a shift."""
+    both = torch.arange(12.0).reshape(3, 4)
+    views = {0: both[:, :3], 1: both[:, :3].T, 2: both[:, 1:]}
+    fed = Federation(counted(1, 2, 3), executor=Vmap())
+    found = fed.gather(lambda client, memory, own: Reply(upload=client.value * own), to=(0, 1, 2), each={"own": views})
+    for number, upload in enumerate(found):
+        assert torch.equal(upload, (number + 1.0) * views[number])
 
 
 @pytest.mark.parametrize(
