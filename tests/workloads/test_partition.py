@@ -94,6 +94,15 @@ def test_the_share_held_out_is_rounded(size, share, tested):
     assert hold_out_each(parts, share, 0)[1].sizes.tolist() == [1, tested]
 
 
+def test_the_law_prior_follows_unequal_classes():
+    """Mean shares of the first client are those of the classes."""
+    labels, draws = np.repeat(np.arange(3), [300, 150, 50]), 80
+    firsts = [labels[Dirichlet(4.0, "prior").parts(labels, 25, seed)[0]] for seed in range(draws)]
+    for label, mean in enumerate((0.6, 0.3, 0.1)):
+        found = np.array([(part == label).mean() for part in firsts])
+        assert abs(found.mean() - mean) < 5 * found.std() / draws**0.5
+
+
 def test_every_purpose_has_a_stream_of_its_own(monkeypatch):
     """Purposes are recorded as they are asked for; streams of (seed, purpose) differ pairwise and come again."""
     drawn, asked = partition._generator, []
@@ -234,8 +243,10 @@ def test_parts_are_a_sequence():
     parts = Even().parts(np.zeros(7, int), 3, 0)
     assert [len(part) for part in parts[1:]] == [2, 2]
     assert np.array_equal(parts[-1], parts[2])
-    with pytest.raises(IndexError, match="client 3 does not exist; there are 3"):
-        parts[3]
+    assert np.array_equal(parts[-3], parts[0])
+    for number in (3, -4):
+        with pytest.raises(IndexError, match=f"client {number} does not exist; there are 3"):
+            parts[number]
 
 
 def test_a_million_clients_cost_their_sizes():

@@ -91,6 +91,9 @@ def test_answers_are_cut_at_their_end_and_samples_without_one_are_dropped_and_co
     found = tokens(texts, Beginning(), 5, truncate=True)
     assert (found.truncated, found.dropped, found.kept.tolist()) == (1, 1, [0, 2])
     assert found.labels[0].tolist() == [NO_LOSS] * 3 + [3, 4]
+    one = np.array([2, 0, 1])
+    sourced = TextSet("asked", "train", texts.texts[::-1], one * 0, (), one, tuple("abc"), texts.answers[::-1])
+    assert tokens(sourced, Beginning(), 5, truncate=True).origins.tolist() == [2, 1]
     assert (found.predicted > 0).all()
     with pytest.raises(DataError, match="no answer begins within 2 tokens"):
         tokens(texts, Beginning(), 2, truncate=True)
