@@ -240,6 +240,18 @@ def test_frames_by_hand():
         norms = [np.linalg.norm(vector) for vector in kept]
         assert clients.norms(slopes)[rank - 1] == pytest.approx(norms[0] * norms[1])
         assert clients.cosines(slopes)[rank - 1] == pytest.approx(kept[0] @ kept[1] / norms[0] / norms[1])
+    # Means over all pairs of three samples of each client.
+    three = np.arange(12.0).reshape(2, 3, 2) ** 2 - 20.0
+    for rank in (1, 2):
+        pairs = [
+            (first[:rank].T @ one[:rank], second[:rank].T @ other[:rank]) for one in three[0] for other in three[1]
+        ]
+        own, cross = clients.products(three)
+        assert (own + cross)[rank - 1] == pytest.approx(np.mean([x @ y for x, y in pairs]))
+        sizes = [np.linalg.norm(x) * np.linalg.norm(y) for x, y in pairs]
+        assert clients.norms(three)[rank - 1] == pytest.approx(np.mean(sizes))
+        cosines = [x @ y / size for (x, y), size in zip(pairs, sizes, strict=True)]
+        assert clients.cosines(three)[rank - 1] == pytest.approx(np.mean(cosines))
     turned = clients.oriented()
     np.testing.assert_allclose(turned.towards[1], [[c, 0.0], [0.0, 1.0]])
     np.testing.assert_allclose(turned.elsewhere, [[0.0, 1.0], [-s, 0.0]])
