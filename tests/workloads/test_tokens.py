@@ -7,7 +7,7 @@ import torch
 from workloads.data.idx import DataError
 from workloads.partition import ByLabel, Dirichlet, Even, Files, PartitionError
 from workloads.texts import BySource, TextSet
-from workloads.tokens import NO_LOSS, tokens
+from workloads.tokens import NO_LOSS, separate, tokens
 
 
 class Letters:
@@ -120,6 +120,13 @@ def test_a_tokenizer_that_lacks_what_is_needed_is_named():
         tokens(classified("a", "b"), tokenizer, 8)
     with pytest.raises(DataError, match="length must be at least 2"):
         tokens(classified("a"), Letters(), 1)
+
+
+def test_a_prompt_is_set_apart_unless_it_ends_in_white_space():
+    pairs = [("ab", "c"), ("ab ", "c"), ("ab\n", "c"), ("ab\t", "c"), ("", "c")]
+    assert separate(asked(*pairs)).texts == ("ab\n", "ab ", "ab\n", "ab\t", "")
+    texts = classified("a", "b")
+    assert separate(texts) is texts
 
 
 def test_clients_by_class_by_source_or_at_random():
