@@ -228,7 +228,12 @@ def test_patterns_name_layers():
         "head.bias": (10,),
         "tokens": (1, 4, 8),
     }.items()
-    conv, ten, shortcut, head = "layer1.0.conv1.weight", "layer10.conv.weight", "layer2.shortcut.0.weight", "head.weight"
+    conv, ten, shortcut, head = (
+        "layer1.0.conv1.weight",
+        "layer10.conv.weight",
+        "layer2.shortcut.0.weight",
+        "head.weight",
+    )
     assert layer_names(shapes, "layer*.conv*") == (conv, ten)
     assert layer_names(shapes, "head, layer*") == (conv, ten, shortcut, head)
     assert layer_names(shapes, "layer1.*") == (conv,)

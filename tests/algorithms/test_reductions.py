@@ -340,8 +340,7 @@ def test_a_restart_resets_a_personal_optimiser(restart):
     given, local = problem(), Descent(2, 0.05, optimiser=Sgd(0.9), optimiser_state="personal")
     algorithm, fed = FedLoRU(local, Adapter(2), 2, restart), Federation(given.clients)
     kept = [
-        fed.personal(0)["optimiser"]
-        for _ in go_on(algorithm.round, fed, algorithm.start(fed, Tree(given.start)), 4)
+        fed.personal(0)["optimiser"] for _ in go_on(algorithm.round, fed, algorithm.start(fed, Tree(given.start)), 4)
     ]
     assert [entry is None for entry in kept] == [False, restart != "momentum"] * 2
 

@@ -77,7 +77,9 @@ def test_overlaps_by_hand():
     one, other = overlaps(*ends)
     assert (one.value, one.low, one.high) == pytest.approx((cos(0.5), cos(0.75), cos(0.25)))
     assert (other.value, other.low, other.high) == pytest.approx((0.0, 0.0, cos(pi / 2 - 0.5)), abs=1e-15)
-    same, opposite = overlaps(ends[0], replace(ends[0], pairs=replace(ends[0].pairs, vectors=-torch.eye(3).double()[:2])))
+    same, opposite = overlaps(
+        ends[0], replace(ends[0], pairs=replace(ends[0].pairs, vectors=-torch.eye(3).double()[:2]))
+    )
     assert (same.value, same.low, same.high) == pytest.approx((1.0, cos(0.2), 1.0))
     assert (opposite.value, opposite.low, opposite.high) == pytest.approx((1.0, cos(0.4), 1.0))
     row = rank_columns(known.rank)
