@@ -124,7 +124,7 @@ def unequal(*order):
     generator = torch.Generator().manual_seed(1)
     w = Tree(W=torch.randn(4, 3, generator=generator).double(), V=torch.randn(5, 4, generator=generator).double())
     whole, low = factorise(w, 2), factorise(w, 1)
-    made = (dict(W=one["W"], V=other["V"]) for one, other in zip(whole, low, strict=True))
+    made = ({"W": one["W"], "V": other["V"]} for one, other in zip(whole, low, strict=True))
     return type(whole)(*(Tree({name: both[name] for name in order or both}) for both in made))
 
 

@@ -409,8 +409,8 @@ class Bowl:
 def test_what_is_added_to_a_gradient_is_clipped_with_it():
     """Gradients are clipped to the norm 1/2 with correction and pull.
 
-    From (3, 0), the gradient (3, 0) and the correction (-3, 4) make (0, 4). In the second step, from (3, -1/2), they make
-    (0, 7/2), and the pull of 2 back to (3, 0) adds (0, -1).
+    From (3, 0), the gradient (3, 0) and the correction (-3, 4) make (0, 4). In the second step, from (3, -1/2), they
+    make (0, 7/2), and the pull of 2 back to (3, 0) adds (0, -1).
     """
     at = Tree(W=torch.tensor([3.0, 0.0]).double())
     added = Tree(W=torch.tensor([-3.0, 4.0]).double())

@@ -159,7 +159,7 @@ def test_standard_deviation_by_hand(spike, fourth_moment):
 
 @pytest.mark.parametrize(("ratio", "lower"), [(0.25, 0.25), (2.0, 0.0)])
 def test_a_small_spike_inside_follows_the_smallest_eigenvalue(ratio, lower):
-    """With fewer samples than dimensions that is an eigenvalue 0 of the kernel, not the end (1 - sqrt 2)^2 of the band."""
+    """With fewer samples than dimensions that is a zero of the kernel, not the end (1 - sqrt 2)^2 of the band."""
     model = SpikedCovariance((0.9,), ratio=ratio)
     assert not model.outliers[0].separated
     assert model.outliers[0].location == pytest.approx(lower, abs=1e-14)

@@ -185,6 +185,12 @@ def test_large_concentrations_tend_to_even_parts_where_clients_draw_in_turn(law)
     assert one_after_another[-1] > 2 * even.max()
 
 
+def test_clients_that_draw_in_turn_come_in_a_new_order_in_every_turn():
+    """Of seven samples the last goes to any of three clients, over seeds."""
+    last = {int(DirichletInTurn().parts(np.zeros(7, int), 3, seed).sizes.argmax()) for seed in range(20)}
+    assert last == {0, 1, 2}
+
+
 @pytest.mark.parametrize("clients", [1, 3])
 def test_small_concentrations_leave_few_labels_where_clients_draw_in_turn(clients):
     labels = np.repeat(np.arange(10), 60)
