@@ -1,6 +1,7 @@
 """Every algorithm on a network with kernels, a norm and a head, in cases in which it equals a known one."""
 
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import pytest
 import torch
@@ -424,6 +425,32 @@ def test_what_is_added_to_a_gradient_is_clipped_with_it():
     # A step that is short enough is not lengthened.
     end, _ = descend(Bowl(), at, Descent(1, 0.1, clip=4.0), Memory())
     torch.testing.assert_close(end["W"], torch.tensor([2.7, 0.0]).double())
+
+
+@pytest.mark.parametrize(("per", "rates"), [("step", (1 / 16, 1 / 32)), ("round", (1 / 4, 1 / 4))])
+def test_every_step_has_the_rate_of_its_place(per, rates):
+    """In the third round of two steps each: steps 4 and 5, or round 2, of a rate that is halved each time."""
+    at, schedule = Tree(W=torch.tensor([64.0]).double()), Step(1.0, every=1, factor=0.5, per=per)
+    for optimiser in (None, Sgd()):
+        end, _ = descend(Bowl(), at, Descent(2, schedule, optimiser=optimiser), Memory(round=3))
+        assert float(end["W"]) == 64.0 * (1 - rates[0]) * (1 - rates[1])
+
+
+def test_each_pass_has_a_new_order_and_a_random_client_as_many_batches_as_passes():
+    @dataclass
+    class Thirty:
+        samples: int = 30
+        random: bool = False
+
+    drawn = Descent(epochs=3, batch=12).draw(Thirty(), torch_rng(0))
+    assert [len(batch) for batch in drawn] == [12, 12, 6] * 3
+    passes = [torch.cat(drawn[first : first + 3]) for first in (0, 3, 6)]
+    assert all(torch.equal(one.sort().values, torch.arange(30)) for one in passes)
+    assert not any(torch.equal(one, other) for one, other in combinations(passes, 2))
+    assert Descent(epochs=3).draw(Thirty(), torch_rng(0)) is None
+    for local, count in ((Descent(epochs=3), 3), (Descent(steps=2), 2)):
+        whole = local.draw(Thirty(random=True), torch_rng(0))
+        assert [batch.tolist() for batch in whole] == [list(range(30))] * count
 
 
 @pytest.mark.parametrize("optimiser", [Sgd(0.9), AdamW()])
