@@ -14,18 +14,21 @@ from algorithms.federation import Federation, FederationError, Memory
 from algorithms.fedex_lora import FedExLoRA
 from algorithms.fedhm import FedHM
 from algorithms.fedloru import FedLoRU, FedLoRUState
+from algorithms.fedloru_finetuning import FineTuneFedLoRU
 from algorithms.fedlrt import FeDLRT
-from algorithms.fedlrt_naive import own_bases
+from algorithms.fedlrt_naive import NaiveFeDLRT, own_bases
+from algorithms.fedsa_lora import FedSALoRA
+from algorithms.flexlora import FlexLoRA, best_factors
 from algorithms.flora import FLoRA
 from algorithms.frlora import FRLoRA, FRLoRAState
 from algorithms.hetlora import HetLoRA
 from algorithms.ledger import Ledger
-from algorithms.low_rank import COMPLETIONS, Truncation, augment, factorise
+from algorithms.low_rank import COMPLETIONS, USV, Truncation, augment, factorise, product
 from algorithms.moving_bases import BASES, follow_bases
 from algorithms.optimisers import Adam, Moments
 from algorithms.pfedlora import PersonalFedLoRA
 from algorithms.rounds import one_round, rounds
-from algorithms.schedules import Cosine
+from algorithms.schedules import Cosine, Step
 from algorithms.tree import Tree
 from toymodels.regression import regression
 
@@ -114,9 +117,12 @@ class TwoLayers:
     seed: int = 0
     samples: float = 1.0
 
+    def target(self, weight):
+        """Return the weight of its own that it steps to."""
+        return torch.randn(weight.shape, generator=torch.Generator().manual_seed(self.seed)).double()
+
     def loss(self, w, batch=None):
-        generator = torch.Generator().manual_seed(self.seed)
-        return sum((w[name] - torch.randn(w[name].shape, generator=generator).double()).square().sum() for name in w)
+        return sum((weight - self.target(weight)).square().sum() for weight in w.values())
 
 
 def unequal(*order):
@@ -133,6 +139,92 @@ def test_naive_steps_are_cut_to_the_largest_rank_of_all_layers(order):
     """Each step doubles the columns of the bases; between the two steps, both layers are truncated to rank 2."""
     sent = own_bases(TwoLayers(), Memory(), *unequal(*order), Descent(2, 0.1)).upload
     assert {name: tuple(S.shape) for name, S in sent.S.items()} == {"W": (4, 3), "V": (4, 4)}
+
+
+def test_naive_as_printed_has_the_bases_of_the_first_client_and_the_mean_coefficients():
+    clients, local, state = (TwoLayers(), TwoLayers(1)), Descent(2, 0.1), unequal()
+    algorithm = NaiveFeDLRT(local, 2, Truncation(0.0), as_printed=True)
+    found = one_round(algorithm.round, Federation(clients, shares=(3, 1)), state)
+    first, second = (own_bases(client, Memory(), *state, local).upload for client in clients)
+    S = 0.75 * first.S + 0.25 * second.S
+    for name, expected in (first.U @ S @ first.V.T).items():
+        torch.testing.assert_close((found.U @ found.S @ found.V.T)[name], expected)
+
+
+def test_every_step_of_naive_fedlrt_has_the_rate_of_its_place():
+    """At full rank, where truncation changes nothing, a second step of rate 0 or so leaves the first."""
+    whole = factorise(Tree(W=torch.eye(4, 3).double()), 3)
+    once = own_bases(TwoLayers(), Memory(), *whole, Descent(1, 0.1)).upload
+    twice = own_bases(TwoLayers(), Memory(), *whole, Descent(2, Step(0.1, 1, 1e-100, "step"))).upload
+    torch.testing.assert_close(product(twice)["W"], product(once)["W"])
+    assert float((product(once)["W"] - torch.eye(4, 3)).abs().max()) > 0.1
+
+
+def test_a_rank_falls_between_naive_steps_where_singular_values_are_0():
+    """Of rank 2 with coefficients of rank 1, which no gradient changes: 1 direction is left, and then doubled."""
+    U, S, V = factorise(Tree(W=torch.diag(torch.tensor([3.0, 1.0, 0.0])).double()), 2)
+    flat = USV(U, Tree(W=torch.diag(torch.tensor([3.0, 0.0]).double())), V)
+    sent = own_bases(Flat(), Memory(), *flat, Descent(2, 0.1)).upload
+    assert tuple(sent.S["W"].shape) == (2, 2)
+
+
+@dataclass(frozen=True)
+class Flat:
+    """A client whose loss is 0 everywhere."""
+
+    samples: float = 1.0
+
+    def loss(self, w, batch=None):
+        return 0.0 * sum(part.sum() for part in w.values())
+
+
+def test_an_accumulation_sends_the_factors_alone():
+    """Of rank 2 for a matrix 7 x 3, in double precision, to each of three clients; the rest of 5 went before."""
+    w = Tree(V=torch.zeros(7, 3).double(), b=torch.zeros(5).double())
+    for kind in (FedLoRU, FineTuneFedLoRU):
+        fed, algorithm = Federation([TwoLayers(k) for k in range(3)]), kind(Descent(), Adapter(2, layers="V"), 1)
+        one_round(algorithm.round, fed, algorithm.start(fed, w))
+        (told,) = [entry for entry in fed.ledger.entries if entry.what == "tell" and entry.round == 1]
+        assert (told.clients, told.bytes) == (3, 3 * 8 * 2 * (7 + 3))
+
+
+@pytest.mark.parametrize(("split", "left", "right"), [("balanced", 1, 1), ("left", 2, 0), ("right", 0, 2)])
+def test_singular_values_go_where_the_split_says(split, left, right):
+    """Of a 3 x 4 matrix with the singular values 9, 4 and 1, the first two: half of their logarithms on either side."""
+    W = torch.zeros(3, 4).double()
+    W[0, 1], W[1, 3], W[2, 0] = 4.0, 9.0, -1.0
+    found = best_factors(Tree(W=W), 2, split)
+    kept = torch.where(W.abs() > 2.0, W, 0.0)
+    torch.testing.assert_close((found.A @ found.B)["W"], kept)
+    roots = torch.tensor([3.0, 2.0]).double()
+    torch.testing.assert_close(torch.linalg.vector_norm(found.A["W"], dim=0), roots**left)
+    torch.testing.assert_close(torch.linalg.vector_norm(found.B["W"], dim=1), roots**right)
+
+
+def test_flexlora_keeps_the_rank_of_each_layer():
+    class Given(Adapter):
+        def rank_of(self, name):
+            return {"V": 3, "W": 1}[name]
+
+    w, fed = Tree(V=torch.zeros(7, 3).double(), W=torch.zeros(4, 6).double()), Federation([TwoLayers(), TwoLayers(1)])
+    algorithm = FlexLoRA(Descent(1, 0.1), Given(2))
+    factors = one_round(algorithm.round, fed, algorithm.start(fed, w)).factors
+    assert {name: tuple(A.shape) for name, A in factors.A.items()} == {"V": (7, 3), "W": (4, 1)}
+    assert {name: tuple(B.shape) for name, B in factors.B.items()} == {"V": (3, 3), "W": (1, 6)}
+
+
+@pytest.mark.parametrize("averaged", [True, False])
+def test_the_rest_of_fedsa_lora_is_averaged_or_stays_with_its_client(averaged):
+    """Client k takes one step of rate 0.1 towards its b_k, from b to b + 0.2 (b_k - b); shares are 3 and 1."""
+    clients, shares = (TwoLayers(), TwoLayers(1)), (3, 1)
+    w, fed = Tree(V=torch.zeros(7, 3).double(), b=torch.ones(5).double()), Federation(clients, shares=shares)
+    algorithm = FedSALoRA(Descent(1, 0.1), Adapter(2, layers="V"), average_rest=averaged)
+    state = one_round(algorithm.round, fed, algorithm.start(fed, w))
+    own = [w["b"] + 0.2 * (client.target(w["b"]) - w["b"]) for client in clients]
+    mean = 0.75 * own[0] + 0.25 * own[1]
+    torch.testing.assert_close(state.factors.rest["b"], mean if averaged else w["b"])
+    for k in range(2):
+        torch.testing.assert_close(algorithm.personal_weights(fed, state, k)["b"], mean if averaged else own[k])
 
 
 def test_ranks_of_all_layers_count_not_those_of_the_first():
