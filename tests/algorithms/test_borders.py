@@ -162,7 +162,7 @@ def test_every_step_of_naive_fedlrt_has_the_rate_of_its_place():
 
 def test_a_rank_falls_between_naive_steps_where_singular_values_are_0():
     """Of rank 2 with coefficients of rank 1, which no gradient changes: 1 direction is left, and then doubled."""
-    U, S, V = factorise(Tree(W=torch.diag(torch.tensor([3.0, 1.0, 0.0])).double()), 2)
+    U, _, V = factorise(Tree(W=torch.diag(torch.tensor([3.0, 1.0, 0.0])).double()), 2)
     flat = USV(U, Tree(W=torch.diag(torch.tensor([3.0, 0.0]).double())), V)
     sent = own_bases(Flat(), Memory(), *flat, Descent(2, 0.1)).upload
     assert tuple(sent.S["W"].shape) == (2, 2)
