@@ -1,6 +1,7 @@
 """Decisions at their borders, and unequal layers and clients, by hand."""
 
 from dataclasses import dataclass
+from itertools import product as product_of
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import torch
 from algorithms.adapter import AB, Adapter
 from algorithms.descent import OPTIMISER, Descent
 from algorithms.exact_rolora import ExactRoLoRA
+from algorithms.fed_sb import FedSB
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Federation, FederationError, Memory
 from algorithms.fedex_lora import FedExLoRA
@@ -27,6 +29,8 @@ from algorithms.low_rank import COMPLETIONS, USV, Truncation, augment, factorise
 from algorithms.moving_bases import BASES, follow_bases
 from algorithms.optimisers import Adam, Moments
 from algorithms.pfedlora import PersonalFedLoRA
+from algorithms.pfedloru import PersonalFedLoRU
+from algorithms.rolora import RoLoRA
 from algorithms.rounds import one_round, rounds
 from algorithms.schedules import Cosine, Step
 from algorithms.tree import Tree
@@ -178,6 +182,15 @@ class Flat:
         return 0.0 * sum(part.sum() for part in w.values())
 
 
+def test_a_tail_that_stays_as_it_is_is_not_pruned():
+    """B is 0 at the start and stays so, and a tail has to shrink; half of a rank is kept, rounded down, at least 1."""
+    w = Tree(V=torch.zeros(7, 3).double(), W=torch.zeros(4, 6).double())
+    algorithm, fed = HetLoRA(Descent(1, 0.1), Adapter(3), (3, 1), decay=0.5), Federation([Flat(), Flat()])
+    assert one_round(algorithm.round, fed, algorithm.start(fed, w)).ranks == (3, 1)
+    assert [algorithm.kept(rank) for rank in (1, 2, 3, 4, 5)] == [1, 1, 1, 2, 2]
+    assert HetLoRA(Descent(), Adapter(30), decay=0.9).kept(30) == 27
+
+
 def test_an_accumulation_sends_the_factors_alone():
     """Of rank 2 for a matrix 7 x 3, in double precision, to each of three clients; the rest of 5 went before."""
     w = Tree(V=torch.zeros(7, 3).double(), b=torch.zeros(5).double())
@@ -225,6 +238,35 @@ def test_the_rest_of_fedsa_lora_is_averaged_or_stays_with_its_client(averaged):
     torch.testing.assert_close(state.factors.rest["b"], mean if averaged else w["b"])
     for k in range(2):
         torch.testing.assert_close(algorithm.personal_weights(fed, state, k)["b"], mean if averaged else own[k])
+
+
+@pytest.mark.parametrize("step", ["sign", "gradient"])
+@pytest.mark.parametrize("scale", [1.0, -2.5])
+def test_fed_sb_starts_with_the_first_step_at_any_scale(step, scale):
+    """The best approximation of rank 1 of -0.3 G or of -0.3 sgn G; later rates of a schedule do not count."""
+    w, fed = Tree(V=torch.zeros(3, 2).double()), Federation([TwoLayers(), TwoLayers(1)], shares=(3, 1))
+    G = -2.0 * (0.75 * TwoLayers().target(w["V"]) + 0.25 * TwoLayers(1).target(w["V"]))
+    U, sigma, Vh = torch.linalg.svd(-0.3 * (G.sign() if step == "sign" else G))
+    expected = sigma[0] * U[:, :1] @ Vh[:1]
+    for rate in (0.3, Step(0.3, 1, 0.5, "round"), Step(0.3, 1, 0.5, "step")):
+        algorithm = FedSB(Descent(4, rate), Adapter(1, scale), first_step=step)
+        torch.testing.assert_close(algorithm.weights(algorithm.start(fed, w))["V"], expected)
+    given = FedSB(Descent(4, 0.1), Adapter(1, scale), first_step=step, first_rate=0.3)
+    torch.testing.assert_close(given.weights(given.start(fed, w))["V"], expected)
+
+
+def test_personal_factors_freeze_the_rest_only_with_the_shared_ones():
+    for shared, personal in product_of(("trained", "frozen"), repeat=2):
+        adapters = {"adapter": Adapter(1, rest=shared), "personal_adapter": Adapter(1, rest=personal)}
+        if (shared, personal) == ("trained", "frozen"):
+            with pytest.raises(FederationError, match="the rest belongs to the shared factors; freeze it there"):
+                PersonalFedLoRU(Descent(), tau=1, **adapters)
+        else:
+            assert PersonalFedLoRU(Descent(), tau=1, **adapters).descents == (Descent(), Descent())
+    assert [RoLoRA(Descent(7), Adapter(1), frozen_a=one).descents for one in (True, False)] == [
+        (Descent(7),),
+        (Descent(7), Descent(7)),
+    ]
 
 
 def test_ranks_of_all_layers_count_not_those_of_the_first():
