@@ -12,6 +12,7 @@ from algorithms.descent import Descent, descend, gradient
 from algorithms.federation import Federation, FederationError, Memory, Reply, Sequential
 from algorithms.ledger import Ledger
 from algorithms.mfedloru import NestedFedLoRU
+from algorithms.optimisers import Sgd
 from algorithms.pfedlora import PersonalFedLoRA
 from algorithms.pfedloru import PersonalFedLoRU
 from algorithms.rounds import one_round
@@ -401,8 +402,27 @@ def test_the_start_of_factors_is_normal_with_variance_1_over_m_and_zero():
             Adapter(1, scale)
 
 
+@pytest.mark.parametrize("a_at", ["outputs", "inputs"])
+def test_factors_of_kernels_have_their_sides_and_at_least_single_precision(a_at):
+    """A kernel of 5 x 2 x 3 x 3 is a matrix 5 x 18."""
+    for dtype, wide in ((torch.half, torch.float32), (torch.float32, torch.float32), (torch.float64, torch.float64)):
+        w = {"W": torch.zeros(5, 2, 3, 3, dtype=dtype)}
+        for precision, expected in (("float32", wide), ("weights", dtype), (None, dtype)):
+            pair = Adapter(2, a_at=a_at, precision=precision).pair(w)
+            A, B = pair.A["W"], pair.B["W"]
+            assert (tuple(A.shape), tuple(B.shape)) == (((5, 2), (2, 18)) if a_at == "outputs" else ((18, 2), (2, 5)))
+            assert A.dtype == B.dtype == expected
+
+
 @pytest.mark.parametrize(
-    ("one", "other"), [(Descent(2, 0.1), Descent(2, 0.2)), (Descent(2, 0.1, 2), Descent(2, 0.1, 3))]
+    ("one", "other"),
+    [
+        (Descent(2, 0.1), Descent(2, 0.2)),
+        (Descent(2, 0.1, 2), Descent(2, 0.1, 3)),
+        (Descent(2, 0.1), Descent(2, 0.1, clip=1.0)),
+        (Descent(2, 0.1, optimiser=Sgd(0.9)), Descent(2, 0.1)),
+        (Descent(2, 0.1, optimiser=Sgd(0.9), optimiser_state="personal"), Descent(2, 0.1, optimiser=Sgd(0.9))),
+    ],
 )
 def test_joint_steps_need_one_rate_and_one_batch(one, other):
     with pytest.raises(FederationError, match="one learning rate and one batch"):
