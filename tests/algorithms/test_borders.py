@@ -165,7 +165,7 @@ def test_every_step_of_naive_fedlrt_has_the_rate_of_its_place():
 
 
 def test_a_rank_falls_between_naive_steps_where_singular_values_are_0():
-    """Of rank 2 with coefficients of rank 1, which no gradient changes: 1 direction is left, and then doubled."""
+    """Coefficients of rank 1 in bases of 2, which no gradient changes: 1 direction is left, and then doubled."""
     U, _, V = factorise(Tree(W=torch.diag(torch.tensor([3.0, 1.0, 0.0])).double()), 2)
     flat = USV(U, Tree(W=torch.diag(torch.tensor([3.0, 0.0]).double())), V)
     sent = own_bases(Flat(), Memory(), *flat, Descent(2, 0.1)).upload
@@ -192,7 +192,7 @@ def test_a_tail_that_stays_as_it_is_is_not_pruned():
 
 
 def test_an_accumulation_sends_the_factors_alone():
-    """Of rank 2 for a matrix 7 x 3, in double precision, to each of three clients; the rest of 5 went before."""
+    """Rank 2 for a matrix 7 x 3, in double precision, to each of three clients; the rest of 5 went before."""
     w = Tree(V=torch.zeros(7, 3).double(), b=torch.zeros(5).double())
     for kind in (FedLoRU, FineTuneFedLoRU):
         fed, algorithm = Federation([TwoLayers(k) for k in range(3)]), kind(Descent(), Adapter(2, layers="V"), 1)
@@ -203,7 +203,7 @@ def test_an_accumulation_sends_the_factors_alone():
 
 @pytest.mark.parametrize(("split", "left", "right"), [("balanced", 1, 1), ("left", 2, 0), ("right", 0, 2)])
 def test_singular_values_go_where_the_split_says(split, left, right):
-    """Of a 3 x 4 matrix with the singular values 9, 4 and 1, the first two: half of their logarithms on either side."""
+    """A 3 x 4 matrix with the singular values 9, 4 and 1, of which two are kept: their powers are 1/2, 1 and 0."""
     W = torch.zeros(3, 4).double()
     W[0, 1], W[1, 3], W[2, 0] = 4.0, 9.0, -1.0
     found = best_factors(Tree(W=W), 2, split)

@@ -55,7 +55,7 @@ def test_unrelated_states_are_measured_from_nothing():
 def test_angles_by_hand():
     """The neighbours' residuals narrow a gap, and so does an eigenvalue that may be missing beyond the last.
 
-    Of 5 the gaps are 2 - 0.3, 2.5 - 0.05 and, to 2.5 + 0.2, 2.3; of 3 they are 2 - 0.1, 0.5 - 0.05 and 0.3.
+    The gaps of 5 are 2 - 0.3, 2.5 - 0.05 and, to 2.5 + 0.2, 2.3; those of 3 are 2 - 0.1, 0.5 - 0.05 and 0.3.
     """
     pairs = RitzPairs(np.array([5.0, 3.0, 2.5]), torch.eye(3), np.array([0.1, 0.29, 0.05]), 0.2)
     found = angles_of(replace(pairs, residuals=np.array([0.1, 0.3, 0.05])))

@@ -113,7 +113,7 @@ def test_plain_values():
 
 @dataclass(frozen=True)
 class Pair:
-    """A dataclass that is no result."""
+    """A dataclass that is not a result."""
 
     one: float
     other: Interval

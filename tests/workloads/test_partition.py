@@ -186,7 +186,7 @@ def test_large_concentrations_tend_to_even_parts_where_clients_draw_in_turn(law)
 
 
 def test_clients_that_draw_in_turn_come_in_a_new_order_in_every_turn():
-    """Of seven samples the last goes to any of three clients, over seeds."""
+    """The last of seven samples goes to any of three clients, over seeds."""
     last = {int(DirichletInTurn().parts(np.zeros(7, int), 3, seed).sizes.argmax()) for seed in range(20)}
     assert last == {0, 1, 2}
 

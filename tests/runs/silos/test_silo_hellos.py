@@ -148,7 +148,7 @@ def test_the_largest_number_of_samples_is_taken_and_reported(tmp_path):
     ],
 )
 def test_silos_are_large_from_a_thousand_times_the_one_in_the_middle_on(sizes, large):
-    """Of an even number it is the smaller one in the middle, so one of two silos may be large."""
+    """The smaller one of two in the middle counts, so one of two silos may be large."""
     found = Membership("abcd"[: len(sizes)], None, None, print)
     found.about = {k: ClientFacts(float(size), False, frozenset(), "") for k, size in enumerate(sizes)}
     said = "silo {}: says that it has {} as many as the silo in the middle"
