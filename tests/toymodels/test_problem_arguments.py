@@ -277,6 +277,8 @@ def test_curvatures_without_digits_are_refused(curvatures: tuple[float, float]) 
     torch.testing.assert_close(small["W"], usual["W"])
     assert random_quadratics((2, 2), 3, RNG, curvatures=(0.0, 0.0)).minimiser is None
     assert random_quadratics((1, 1), 1, RNG, curvatures=(1e-290, 1e-290)).smoothness == 1e-290
+    bent = [centred(np.diag([-2.0, 1e-300]), np.ones((2, 1)))]  # the largest modulus has its digits
+    assert quadratic_problem("x", bent, torch.zeros(2, 1)).smoothness == 2.0
 
 
 @pytest.mark.parametrize("samples", [-3, 0, 0.0, float("nan"), float("inf"), "3"])

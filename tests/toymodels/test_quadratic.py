@@ -66,7 +66,7 @@ def test_whether_there_is_a_minimiser_does_not_depend_on_the_scale(size):
     assert bent.minimiser is None
 
 
-@pytest.mark.parametrize("curvatures", [(0.1, 1.0), (-0.5, 2.0), (-3.0, 2.0), (-2.0, 1e-300), (0.3, 0.3)])
+@pytest.mark.parametrize("curvatures", [(0.1, 1.0), (-0.5, 2.0), (-3.0, 2.0), (0.3, 0.3)])
 def test_every_client_has_the_extreme_curvatures_asked_for(curvatures):
     given = random_quadratics((3, 2), 4, np.random.default_rng(0), curvatures=curvatures)
     for client in given.clients:
