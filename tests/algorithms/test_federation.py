@@ -212,13 +212,14 @@ def test_stacked_clients_that_are_one_and_the_same_are_evaluated_once():
 
 
 def test_stacked_views_of_one_memory_stay_apart():
-    """Clients that get a square matrix, its transposed view, and a view with a shift."""
+    """Clients that get a square matrix, and its transposed view or one with a shift."""
     both = torch.arange(12.0).reshape(3, 4)
-    views = {0: both[:, :3], 1: both[:, :3].T, 2: both[:, 1:]}
-    fed = Federation(counted(1, 2, 3), executor=Vmap())
-    found = fed.gather(lambda client, memory, own: Reply(upload=client.value * own), to=(0, 1, 2), each={"own": views})
-    for number, upload in enumerate(found):
-        assert torch.equal(upload, (number + 1.0) * views[number])
+    fed = Federation(counted(1, 2), executor=Vmap())
+    for other in (both[:, :3].T, both[:, 1:]):
+        views = {0: both[:, :3], 1: other}
+        found = fed.gather(lambda client, memory, own: Reply(upload=client.value * own), to=(0, 1), each={"own": views})
+        for number, upload in enumerate(found):
+            assert torch.equal(upload, (number + 1.0) * views[number])
 
 
 @pytest.mark.parametrize(
