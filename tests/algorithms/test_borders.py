@@ -28,6 +28,7 @@ from algorithms.ledger import Ledger
 from algorithms.low_rank import COMPLETIONS, USV, Truncation, augment, factorise, product
 from algorithms.moving_bases import BASES, follow_bases
 from algorithms.optimisers import Adam, Moments
+from algorithms.partial_sums import part_size
 from algorithms.pfedlora import PersonalFedLoRA
 from algorithms.pfedloru import PersonalFedLoRU
 from algorithms.rolora import RoLoRA
@@ -360,3 +361,8 @@ def test_exact_rolora_sends_a_and_b_once_each(only_b, trips):
     one_round(algorithm.round, fed, algorithm.start(fed, Tree(given.start)))
     assert fed.ledger.trips(1) == trips
     assert (fed.ledger.count("down"), fed.ledger.count("up")) == ((2 * 5, 2 * 3) if only_b else (2 * 8, 2 * 8))
+
+
+def test_a_cohort_has_at_most_16_partial_sums():
+    """The last of them may have fewer clients than the others."""
+    assert [part_size(clients) for clients in (1, 15, 16, 17, 32, 33)] == [1, 1, 1, 2, 2, 3]
