@@ -34,7 +34,7 @@ from runs.network_problem import NetworkProblem
 from runs.plan import Parts, Plan, parts_of
 
 BATCH = 4
-"""Samples of the batch on which operations are counted."""
+"""Samples of the batch on which operations are counted, unless a client has fewer."""
 FEW = 2 * BATCH
 """Samples of a client on which they are counted, where clients have equally many."""
 ONE_STEP: Mapping[str, Any] = {"steps": 1, "personal_steps": 1, "epochs": None, "personal_epochs": None, "tau": 2}
@@ -137,7 +137,7 @@ def _count(plan: Plan) -> Cost:
                 continue
             step = run(after=after, **{name: 2}).operations - one
             beside -= step
-            all_steps += step / BATCH * _mean_samples(local, small.sizes)
+            all_steps += step / small.batch * _mean_samples(local, small.sizes)
         if few is not None:
             beside += (run(2 * few, after).operations - one) / few * (each - few)
         return beside + all_steps
@@ -176,6 +176,11 @@ class _SmallRounds:
         return cls(plan, parts, sizes, FEW if even else None)
 
     @property
+    def batch(self) -> int:
+        """Samples of the batch of a local step; every client has as many. Toy problems are counted as with `BATCH`."""
+        return min(BATCH, int(self.sizes.min())) if "partition" in self.plan.settings else BATCH
+
+    @property
     def cohort(self) -> int:
         """Clients of a round."""
         return self.plan.settings["cohort"] or len(self.sizes)
@@ -199,8 +204,12 @@ class _SmallRounds:
         return "in the mean over the cohorts" if self.own_ranks and self.cohort < len(self.sizes) else ""
 
     def run(self, samples: int | None = None, after: int = 0, cohort: int = 1, **changes: Any) -> _Round:
-        """Run one round after others, with one local step of each kind or other numbers of them."""
-        steps = {**ONE_STEP, **changes}
+        """Run one round after others, with one local step of each kind or other numbers of them, on small batches.
+
+        Toy problems keep their batches, because some use all of their data in each step.
+        """
+        small = {"batch": self.batch, "personal_batch": self.batch} if "partition" in self.plan.settings else {}
+        steps = {**ONE_STEP, **small, **changes}
         problem = self.parts.problem
         width = problem.width_of(self.plan.settings["batch"]) if isinstance(problem, NetworkProblem) else None
         return _one_round(self.plan, steps, self.few if samples is None else samples, width, after, cohort)
@@ -300,17 +309,12 @@ class _Round:
 def _one_round(
     plan: Plan, steps: Mapping[str, Any], samples: int | None, width: int | None, after: int, cohort: int
 ) -> _Round:
-    """Run a round on small batches, for given steps, samples and width, after other rounds, which are not counted.
+    """Run a round for given steps, batches, samples and width, after other rounds, which are not counted.
 
-    Toy problems keep their batches, because some use all of their data in each step. Clients with ranks of their own
-    all take part in the other rounds too if all take part in the run; else one client does.
+    Clients with ranks of their own all take part in the other rounds too if all take part in the run; else one client
+    does.
     """
-    few = {
-        **steps,
-        **({"batch": BATCH, "personal_batch": BATCH} if "partition" in plan.settings else {}),
-        "training_loss": 0,
-        **({} if samples is None else {"samples": samples * plan.settings["clients"]}),
-    }
+    few = {**steps, "training_loss": 0, **({} if samples is None else {"samples": samples * plan.settings["clients"]})}
     given = {**plan.settings, **{name: value for name, value in few.items() if name in plan.settings}}
     parts = parts_of(replace(plan, settings=given))
     problem = parts.problem.of_width(width) if isinstance(parts.problem, NetworkProblem) else parts.problem

@@ -12,6 +12,7 @@ from algorithms.descent import Descent, descend, gradient
 from algorithms.federation import Federation, FederationError, Memory, Reply, Sequential
 from algorithms.ledger import Ledger
 from algorithms.mfedloru import NestedFedLoRU
+from algorithms.optimisers import Sgd
 from algorithms.pfedlora import PersonalFedLoRA
 from algorithms.pfedloru import PersonalFedLoRU
 from algorithms.rounds import one_round
@@ -58,6 +59,10 @@ def upload_all_it_knows(client, memory):
 
 def learn_something(client, memory):
     return Reply(keep={"half": client.value / 2}, personal={"other": client.value})
+
+
+def learn_two(client, memory):
+    return Reply(personal={"own": client.value / 2, "other": client.value})
 
 
 def tell_both(client, memory):
@@ -185,6 +190,9 @@ def test_setting_personal_values_again_replaces_the_clients_own():
     assert fed.state.personal[0] is first  # the object of a client that did not work is not replaced
     fed.set_personal(other=torch.tensor(1.0))
     assert [float(fed.personal(k)["other"]) for k in (0, 1)] == [1.0, 1.0]
+    fed.gather(learn_two, to=(0, 1))
+    fed.set_personal(own=torch.tensor(8.0))
+    assert [tuple(map(float, fed.personal(k).values())) for k in (0, 1)] == [(8.0, 4.0), (8.0, 6.0)]
 
 
 @pytest.mark.parametrize("executor", [Sequential, Vmap])
@@ -201,6 +209,17 @@ def test_stacked_clients_that_are_one_and_the_same_are_evaluated_once():
     (client,) = counted(4)
     fed = Federation([client] * 3, executor=Vmap())
     assert list(map(float, fed.gather(upload_value, to=(0, 1, 2)))) == [4.0, 4.0, 4.0]
+
+
+def test_stacked_views_of_one_memory_stay_apart():
+    """Clients that get a square matrix, and its transposed view or one with a shift."""
+    both = torch.arange(12.0).reshape(3, 4)
+    fed = Federation(counted(1, 2), executor=Vmap())
+    for other in (both[:, :3].T, both[:, 1:]):
+        views = {0: both[:, :3], 1: other}
+        found = fed.gather(lambda client, memory, own: Reply(upload=client.value * own), to=(0, 1), each={"own": views})
+        for number, upload in enumerate(found):
+            assert torch.equal(upload, (number + 1.0) * views[number])
 
 
 @pytest.mark.parametrize(
@@ -384,8 +403,27 @@ def test_the_start_of_factors_is_normal_with_variance_1_over_m_and_zero():
             Adapter(1, scale)
 
 
+@pytest.mark.parametrize("a_at", ["outputs", "inputs"])
+def test_factors_of_kernels_have_their_sides_and_at_least_single_precision(a_at):
+    """A kernel of 5 x 2 x 3 x 3 is a matrix 5 x 18."""
+    for dtype, wide in ((torch.half, torch.float32), (torch.float32, torch.float32), (torch.float64, torch.float64)):
+        w = {"W": torch.zeros(5, 2, 3, 3, dtype=dtype)}
+        for precision, expected in (("float32", wide), ("weights", dtype), (None, dtype)):
+            pair = Adapter(2, a_at=a_at, precision=precision).pair(w)
+            A, B = pair.A["W"], pair.B["W"]
+            assert (tuple(A.shape), tuple(B.shape)) == (((5, 2), (2, 18)) if a_at == "outputs" else ((18, 2), (2, 5)))
+            assert A.dtype == B.dtype == expected
+
+
 @pytest.mark.parametrize(
-    ("one", "other"), [(Descent(2, 0.1), Descent(2, 0.2)), (Descent(2, 0.1, 2), Descent(2, 0.1, 3))]
+    ("one", "other"),
+    [
+        (Descent(2, 0.1), Descent(2, 0.2)),
+        (Descent(2, 0.1, 2), Descent(2, 0.1, 3)),
+        (Descent(2, 0.1), Descent(2, 0.1, clip=1.0)),
+        (Descent(2, 0.1, optimiser=Sgd(0.9)), Descent(2, 0.1)),
+        (Descent(2, 0.1, optimiser=Sgd(0.9), optimiser_state="personal"), Descent(2, 0.1, optimiser=Sgd(0.9))),
+    ],
 )
 def test_joint_steps_need_one_rate_and_one_batch(one, other):
     with pytest.raises(FederationError, match="one learning rate and one batch"):

@@ -1,6 +1,7 @@
 """Every algorithm on a network with kernels, a norm and a head, in cases in which it equals a known one."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import combinations
 
 import pytest
 import torch
@@ -396,6 +397,62 @@ def test_clipping_is_that_of_torch():
             torch.testing.assert_close(entry - end[name], parameter.grad)
 
 
+@dataclass(frozen=True)
+class Bowl:
+    """Its loss is |w|^2 / 2, so the gradient is w."""
+
+    samples: float = 1.0
+
+    def loss(self, w, batch=None):
+        return w["W"].square().sum() / 2.0
+
+
+def test_what_is_added_to_a_gradient_is_clipped_with_it():
+    """Gradients are clipped to the norm 1/2 with correction and pull.
+
+    From (3, 0), the gradient (3, 0) and the correction (-3, 4) make (0, 4). In the second step, from (3, -1/2), they
+    make (0, 7/2), and the pull of 2 back to (3, 0) adds (0, -1).
+    """
+    at = Tree(W=torch.tensor([3.0, 0.0]).double())
+    added = Tree(W=torch.tensor([-3.0, 4.0]).double())
+    for steps, y in ((1, -0.5), (2, -1.0)):
+        local = Descent(steps, 1.0, clip=0.5)
+        end, _ = descend(Bowl(), at, local, Memory(), correction=added, pull=2.0)
+        torch.testing.assert_close(end["W"], torch.tensor([3.0, y]).double(), atol=1e-5, rtol=0)
+    # Without a correction the second step, from (2.5, 0), is along 2.5 + 3 (2.5 - 3) = 1, longer than 1/2.
+    end, _ = descend(Bowl(), at, Descent(2, 1.0, clip=0.5), Memory(), pull=3.0)
+    torch.testing.assert_close(end["W"], torch.tensor([2.0, 0.0]).double(), atol=1e-5, rtol=0)
+    # A step that is short enough is not lengthened.
+    end, _ = descend(Bowl(), at, Descent(1, 0.1, clip=4.0), Memory())
+    torch.testing.assert_close(end["W"], torch.tensor([2.7, 0.0]).double())
+
+
+@pytest.mark.parametrize(("per", "rates"), [("step", (1 / 16, 1 / 32)), ("round", (1 / 4, 1 / 4))])
+def test_every_step_has_the_rate_of_its_place(per, rates):
+    """In the third round of two steps each: steps 4 and 5, or round 2, of a rate that is halved each time."""
+    at, schedule = Tree(W=torch.tensor([64.0]).double()), Step(1.0, every=1, factor=0.5, per=per)
+    for optimiser in (None, Sgd()):
+        end, _ = descend(Bowl(), at, Descent(2, schedule, optimiser=optimiser), Memory(round=3))
+        assert float(end["W"]) == 64.0 * (1 - rates[0]) * (1 - rates[1])
+
+
+def test_each_pass_has_a_new_order_and_a_random_client_as_many_batches_as_passes():
+    @dataclass
+    class Thirty:
+        samples: int = 30
+        random: bool = False
+
+    drawn = Descent(epochs=3, batch=12).draw(Thirty(), torch_rng(0))
+    assert [len(batch) for batch in drawn] == [12, 12, 6] * 3
+    passes = [torch.cat(drawn[first : first + 3]) for first in (0, 3, 6)]
+    assert all(torch.equal(one.sort().values, torch.arange(30)) for one in passes)
+    assert not any(torch.equal(one, other) for one, other in combinations(passes, 2))
+    assert Descent(epochs=3).draw(Thirty(), torch_rng(0)) is None
+    for local, count in ((Descent(epochs=3), 3), (Descent(steps=2), 2)):
+        whole = local.draw(Thirty(random=True), torch_rng(0))
+        assert [batch.tolist() for batch in whole] == [list(range(30))] * count
+
+
 @pytest.mark.parametrize("optimiser", [Sgd(0.9), AdamW()])
 def test_a_personal_optimiser_continues_and_a_fresh_one_restarts(optimiser):
     (client,) = clients(1)
@@ -415,14 +472,6 @@ def test_momentum_follows_the_bases_of_fedlrt():
         local = Descent(2, 0.05, optimiser=momentum, optimiser_state=kept)
         low, _, _ = run(FeDLRT(local, 6, EVERYTHING, "none", **SQUARE), 3, who=[client])
         close(low, run(FedAvg(local), 3, who=[client])[0], 1e-9)
-
-
-def test_a_restart_resets_a_personal_optimiser():
-    local = Descent(2, 0.05, optimiser=Sgd(0.9), optimiser_state="personal")
-    algorithm = FedLoRU(local, ADAPTER, 2)
-    fed = Federation(clients())
-    kept = [fed.personal(0)["optimiser"] for _ in go_on(algorithm.round, fed, algorithm.start(fed, start()), 4)]
-    assert [entry is None for entry in kept] == [False, True, False, True]
 
 
 @pytest.mark.parametrize(

@@ -222,13 +222,21 @@ def test_patterns_name_layers():
         "conv1.weight": (8, 3, 3, 3),
         "layer1.0.conv1.weight": (8, 8, 3, 3),
         "layer1.0.norm1.weight": (8,),
+        "layer10.conv.weight": (8, 8, 3, 3),
         "layer2.shortcut.0.weight": (8, 8, 1, 1),
         "head.weight": (10, 8),
         "head.bias": (10,),
         "tokens": (1, 4, 8),
     }.items()
-    assert layer_names(shapes, "layer*.conv*") == ("layer1.0.conv1.weight",)
-    assert layer_names(shapes, "head, layer*") == ("layer1.0.conv1.weight", "layer2.shortcut.0.weight", "head.weight")
+    conv, ten, shortcut, head = (
+        "layer1.0.conv1.weight",
+        "layer10.conv.weight",
+        "layer2.shortcut.0.weight",
+        "head.weight",
+    )
+    assert layer_names(shapes, "layer*.conv*") == (conv, ten)
+    assert layer_names(shapes, "head, layer*") == (conv, ten, shortcut, head)
+    assert layer_names(shapes, "layer1.*") == (conv,)
     assert layer_names(shapes, "conv1") == ("conv1.weight",)
     assert layer_names(shapes, "tokens") == ("tokens",)
     with pytest.raises(FederationError, match=r"matches 'layer1.0.norm1'; there are conv1.weight, layer1"):

@@ -11,7 +11,7 @@ from algorithms.fedavg import FedAvg
 from algorithms.federation import Federation, FederationError, Sequential
 from algorithms.fedlin import FedLin
 from algorithms.fedlora import FedLoRA
-from algorithms.fedloru import FedLoRU
+from algorithms.fedloru import RESTARTS, FedLoRU
 from algorithms.fedloru_finetuning import FineTuneFedLoRU
 from algorithms.fedlrt import FeDLRT
 from algorithms.fedlrt_naive import NaiveFeDLRT
@@ -23,6 +23,7 @@ from algorithms.flexlora import FlexLoRA
 from algorithms.frlora import FRLoRA
 from algorithms.low_rank import Truncation, factorise, product
 from algorithms.mfedloru import NestedFedLoRU
+from algorithms.optimisers import Sgd
 from algorithms.pfedlora import PersonalFedLoRA
 from algorithms.pfedloru import PersonalFedLoRU
 from algorithms.rolora import RoLoRA
@@ -331,6 +332,17 @@ def test_what_accumulation_does_to_the_function(restart, kept):
         close(after, before)
     else:  # the product of the factors counts twice
         close(after - given.start["W"], 2.0 * (before - given.start["W"]))
+
+
+@pytest.mark.parametrize("restart", RESTARTS)
+def test_a_restart_resets_a_personal_optimiser(restart):
+    """The momentum goes on where the factors do."""
+    given, local = problem(), Descent(2, 0.05, optimiser=Sgd(0.9), optimiser_state="personal")
+    algorithm, fed = FedLoRU(local, Adapter(2), 2, restart), Federation(given.clients)
+    kept = [
+        fed.personal(0)["optimiser"] for _ in go_on(algorithm.round, fed, algorithm.start(fed, Tree(given.start)), 4)
+    ]
+    assert [entry is None for entry in kept] == [False, restart != "momentum"] * 2
 
 
 def test_accumulated_updates_outgrow_the_rank_of_the_factors():

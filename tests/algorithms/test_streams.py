@@ -8,8 +8,9 @@ import torch
 
 from algorithms.adapter import Adapter
 from algorithms.descent import Descent
-from algorithms.federation import Federation, FederationState, Reply
+from algorithms.federation import Federation, FederationState, Memory, Reply
 from algorithms.fedloru import FedLoRU
+from algorithms.flora import train_new_factors
 from algorithms.mfedloru import NestedFedLoRU
 from algorithms.pfedlora import PersonalFedLoRA
 from algorithms.pfedloru import PersonalFedLoRU
@@ -86,6 +87,16 @@ def test_nested_factors_start_by_turn_and_side_and_unlike_the_factors():
     for turn in FEW:
         nested = algorithm.draw_factors(factors, (3, 3), turn)
         found |= {("rows", turn): nested.A_u["W"].T, ("columns", turn): nested.B_d["W"]}
+    require_apart(found)
+
+
+def test_clients_of_flora_draw_in_every_round_anew_and_each_for_itself():
+    """With seed, round and client apart, also the round of one client from the seed of another."""
+    w, client = Tree(W=torch.zeros(5, 4).double()), random_quadratics((5, 4), 1, np.random.default_rng(0)).clients[0]
+    found = {}
+    for seed, round, number in product(FEW, FEW, FEW):
+        own, memory = Adapter(2, seed=seed).of_client(number, 2), Memory(shared={"base": w}, round=round)
+        found[seed, round, number] = train_new_factors(client, memory, own, Tree(), Descent(1, 1e-300)).upload.A["W"]
     require_apart(found)
 
 

@@ -2,6 +2,8 @@
 
 import math
 import time
+from dataclasses import replace
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -17,6 +19,8 @@ from hessian import (
     stable_rank,
     stable_rank_of,
 )
+from hessian.lanczos.memory import Budget
+from hessian.quantities.measurement import MeasureSettings
 
 
 class Scales(nn.Module):
@@ -94,6 +98,35 @@ def test_a_measurement_is_as_its_settings_say():
     assert (report.largest, len(report.eigenvalues)) == (10, 20)
     assert report.residuals.max() <= 1e-4
     assert [len(nodes) for nodes in report.measure.nodes] == [60] * 4
+    own = SpectrumSettings(0.1, 0.9, products=70, basis=9, steps=11, chunk=2, memory=Budget.of("1 MiB"))
+    assert own.for_quantities() == MeasureSettings(0.1, 0.9, 70, 9, 11, 2, Budget.of("1 MiB"))
+
+
+@pytest.mark.parametrize("confidence", [0.6, 0.99])
+def test_every_part_of_a_measurement_is_as_its_settings_say(confidence):
+    """The products of each part by itself, the steps, and the fit, whose deviation is that of the norm's interval."""
+    operator = DenseOperator(torch.diag(EIGENVALUES[::50] - 0.7))
+    settings = SpectrumSettings(confidence=confidence, outliers=2, probes=3, steps=7, basis=6, products=90)
+    report = measure_spectrum(operator, settings)
+    assert [len(nodes) for nodes in report.measure.nodes] == [7] * 3
+    assert list(report.products) == ["stable rank", "eigenpairs", "quadrature"]
+    assert (report.products["stable rank"], report.products["quadrature"]) == (report.stable_rank.products, 3 * 7)
+    norm = report.stable_rank.frobenius
+    assert norm.low < norm.high
+    by_hand = (norm.high**2 - norm.low**2) / (2.0 * NormalDist().inv_cdf((1.0 + confidence) / 2.0))
+    assert report.fit.rest_by_norm.sd == pytest.approx(by_hand)
+
+
+@pytest.mark.parametrize(("P", "largest"), [(1, 1), (2, 1), (3, 2), (6, 3), (7, 4), (8, 4)])
+def test_of_few_eigenvalues_each_is_listed_once(P, largest):
+    values = [float(place) - 1.5 for place in range(P)]
+    report = measure_spectrum(DenseOperator(torch.diag(torch.tensor(values).double())), SpectrumSettings(outliers=4))
+    assert report.largest == largest
+    np.testing.assert_allclose(report.eigenvalues, values[::-1], atol=1e-9)
+    words = replace(report, residuals=np.linspace(0.1, 0.3, P)).words()
+    assert words["residuals"].startswith("at most 0.3" if P > 1 else "at most 0.1")
+    assert words["largest"].startswith(f"{values[-1]:.4g}")
+    assert words["smallest"].startswith(f"{values[0]:.4g}") or P == 1
 
 
 def test_the_settings_where_none_are_given():

@@ -133,6 +133,8 @@ def test_bad_requests_are_one_line():
         alignment_by_rank(MODEL, GRADIENTS, (0,))
     with pytest.raises(ValueError, match="no component within rank 1"):
         alignment_by_rank(MODEL, ClientGradients((0.0, 1.0, 1.0)), (1,))
+    own = ClientGradients((0.0, 1.0, 1.0), noise_square=0.5)  # errors of the clients alone have no angle in common
+    assert alignment_by_rank(MODEL, own, (1, 2)) == (0.0, alignment_by_rank(MODEL, own, (2,))[0])
     with pytest.raises(ValueError, match="between two outliers of equal modulus"):
         alignment_by_rank(SpikedModel((3.0, -3.0)), ClientGradients((1.0, 1.0)), (1,))
     for rank, R in ((5, 10), (5, 14), (0, 50), (-1, 50)):
@@ -219,7 +221,7 @@ def test_frames_by_hand():
     """Two eigenvectors of each client in a space of four: e_1, e_2 are spikes, e_3 is the other direction."""
     c, s = 0.6, 0.8
     first = np.array([[c, s, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])
-    second = np.array([[-c, 0.0, s, 0.0], [0.0, -1.0, 0.0, 0.0]])
+    second = np.array([[-c, 0.0, s, 0.0], [0.0, 1.0, 0.0, 0.0]])
     clients = TwoClients(
         SpikedModel((3.0, 2.0)),
         4,
@@ -238,10 +240,23 @@ def test_frames_by_hand():
         norms = [np.linalg.norm(vector) for vector in kept]
         assert clients.norms(slopes)[rank - 1] == pytest.approx(norms[0] * norms[1])
         assert clients.cosines(slopes)[rank - 1] == pytest.approx(kept[0] @ kept[1] / norms[0] / norms[1])
+    # Means over all pairs of three samples of each client.
+    three = np.arange(12.0).reshape(2, 3, 2) ** 2 - 20.0
+    for rank in (1, 2):
+        pairs = [
+            (first[:rank].T @ one[:rank], second[:rank].T @ other[:rank]) for one in three[0] for other in three[1]
+        ]
+        own, cross = clients.products(three)
+        assert (own + cross)[rank - 1] == pytest.approx(np.mean([x @ y for x, y in pairs]))
+        sizes = [np.linalg.norm(x) * np.linalg.norm(y) for x, y in pairs]
+        assert clients.norms(three)[rank - 1] == pytest.approx(np.mean(sizes))
+        cosines = [x @ y / size for (x, y), size in zip(pairs, sizes, strict=True)]
+        assert clients.cosines(three)[rank - 1] == pytest.approx(np.mean(cosines))
     turned = clients.oriented()
     np.testing.assert_allclose(turned.towards[1], [[c, 0.0], [0.0, 1.0]])
     np.testing.assert_allclose(turned.elsewhere, [[0.0, 1.0], [-s, 0.0]])
-    np.testing.assert_allclose(turned.inner, first @ (second * [[-1], [-1]]).T)
+    np.testing.assert_allclose(turned.inner, first @ (second * [[-1], [1]]).T)
+    assert not np.allclose(turned.inner, (first * [[-1], [1]]) @ second.T)
 
 
 def test_mean_cosine_by_hand():

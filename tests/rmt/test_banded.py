@@ -195,6 +195,8 @@ def test_bad_requests_are_one_line():
         draw.bottom(1)
     with pytest.raises(ValueError, match="needs all 1000 rows"):
         draw.at(5)
+    with pytest.raises(ValueError, match="at most one spike, got 10 rows"):
+        draw_banded(SpikedModel((2.0, 3.0)), 10, rng, rows=10).at(5)
     with pytest.raises(ValueError, match="rows must lie between 1 and R = 10, got 11"):
         draw_banded(SpikedModel(), 10, rng, rows=11)
     with pytest.raises(ValueError, match="top and bottom must lie between 0 and R = 10, got 11"):

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import brentq
 
 from rmt import AtomicLaw, Comparison, PointMass, SpikedCovariance, draw_covariance, draw_covariance_matrix_free
 from rmt.covariance import UNIT
@@ -38,6 +39,7 @@ def test_edge_fluctuations_of_white_samples():
     scale = (np.sqrt(m) + np.sqrt(P)) * (1 / np.sqrt(m) + 1 / np.sqrt(P)) ** (1 / 3) / m
     model = SpikedCovariance((), ratio=P / m)
     assert model.edge_scale(P) == pytest.approx(scale, rel=1e-12)
+    assert model.edge_at(P) == pytest.approx((1 + np.sqrt(P / m)) ** 2 - 1.2065335745820 * scale, rel=1e-12)
     for factor in (1e-100, 3.0, 1e100):
         for scaled in (
             SpikedCovariance((), PointMass(factor), UNIT, P / m),
@@ -125,6 +127,52 @@ def test_standard_deviation_of_drawn_weights_and_other_entries():
     assert model.outlier_sd(2.0, P, fourth_moment=1.0) == pytest.approx(0.0, abs=1e-12)
     drawn = factor * np.sqrt(3 * square - mean**2)
     assert model.outlier_sd(2.0, P, drawn_weights=True) == pytest.approx(drawn, rel=1e-6)
+
+
+@pytest.mark.parametrize("spike", [6.0, 4.2, 0.05])
+@pytest.mark.parametrize("fourth_moment", [1.0, 3.0, 7.0])
+def test_standard_deviation_by_hand(spike, fourth_moment):
+    """Var = l^2 q^2 / m (2 A_2 / (1 - A_2 B_2) + (m_4 - 3) A_2), and for drawn weights Var t / (1 - A_2 B_2)^2 more.
+
+    With t = tau / (1 - tau b), A_2 = E t^2, the location a l and B_k = c E x^k / (a l - a x)^2 over the bulk.
+    """
+    ratio, P = 0.2, 500
+    bulk, weights = AtomicLaw((1.0, 2.0), (0.75, 0.25)), AtomicLaw((0.5, 1.5), (0.4, 0.6))
+    (x, p), (tau, share) = (np.array(law.atoms).T for law in (bulk, weights))
+    k1 = ratio * (p * x / (spike - x)).sum()
+    ends = (1e-12, (1 - 1e-12) / 1.5) if k1 > 0 else (-1e6, -1e-12)
+    b = brentq(lambda b: (share * tau * b / (1 - tau * b)).sum() - k1, *ends, xtol=1e-15)
+    t = tau / (1 - tau * b)
+    a, A2 = share @ t, share @ t**2
+    B1, B2 = (ratio * (p * x**k / (a * spike - a * x) ** 2).sum() for k in (1, 2))
+    slack = 1 - A2 * B2
+    q = slack / (slack + spike * A2 * B1)
+    fixed = 2 * A2 / slack + (fourth_moment - 3) * A2
+    drawn = (A2 - a**2) / slack**2
+    model, unit = SpikedCovariance((spike,), bulk, weights, ratio), spike * q * np.sqrt(ratio / P)
+    assert slack < 0.99
+    assert model.outliers[0].overlap == pytest.approx(q, rel=1e-10)
+    for options, variance in (({}, fixed), ({"drawn_weights": True}, fixed + drawn)):
+        found = model.outlier_sd(spike, P, fourth_moment=fourth_moment, **options)
+        assert found == pytest.approx(unit * np.sqrt(variance), rel=1e-10)
+
+
+@pytest.mark.parametrize(("ratio", "lower"), [(0.25, 0.25), (2.0, 0.0)])
+def test_a_small_spike_inside_follows_the_smallest_eigenvalue(ratio, lower):
+    """With fewer samples than dimensions that is a zero of the kernel, not the end (1 - sqrt 2)^2 of the band."""
+    model = SpikedCovariance((0.9,), ratio=ratio)
+    assert not model.outliers[0].separated
+    assert model.outliers[0].location == pytest.approx(lower, abs=1e-14)
+
+
+def test_an_outlier_next_to_the_threshold_is_not_inside_the_bulk():
+    for ratio in np.linspace(0.05, 0.9, 12):
+        model = SpikedCovariance((), BULK, WEIGHTS, ratio)
+        (left, right), (below, above) = model.law._interval, model.thresholds
+        for _ in range(6):
+            below, above = np.nextafter(below, 0.0), np.nextafter(above, np.inf)
+            assert model.outlier(above).location >= right
+            assert below == 0.0 or model.outlier(below).location <= left
 
 
 positive = st.floats(0.05, 20.0)

@@ -12,7 +12,7 @@ from hessian import DenseOperator, Interval, SpectrumSettings, fit_spiked, measu
 from hessian.fits.bulk_laws import LawFit
 from hessian.numerics.intervals import StableRankInterval
 from rmt import Comparison, Semicircle, SpikedModel
-from rmt.results import Result, plain
+from rmt.results import SHOWN, Result, format_value, plain
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,39 @@ def test_html_is_escaped():
 
 def test_plain_values():
     assert plain((np.float64(1.5), torch.tensor([1, 2]), float("nan"))) == [1.5, [1, 2], None]
-    assert plain({"a": float("inf")}, finite_only=False) == {"a": "inf"}
+    inside = {"a": Pair(float("inf"), Interval(1.0, 0.5, float("inf"))), "b": [(float("-inf"),)]}
+    for finite_only, high, low in ((True, None, None), (False, "inf", "-inf")):
+        interval = {"value": 1.0, "low": 0.5, "high": high}
+        assert plain(inside, finite_only) == {"a": {"one": high, "other": interval}, "b": [[low]]}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A dataclass that is not a result."""
+
+    one: float
+    other: Interval
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (tuple(range(SHOWN)), "0, 1, 2, 3, 4, 5"),
+        (tuple(range(SHOWN + 1)), "0, 1, 2, 3, 4, 5, ... (7 computed)"),
+        (((1.0, 2.0), (3.0,), ()), "3 of 2, 1, 0 numbers"),
+        ([np.zeros(4), np.zeros(2)], "2 of 4, 2 numbers"),
+        (np.zeros((3, 5)), "3 x 5 numbers"),
+        (np.array([1.5, -2.0]), "1.5, -2"),
+        (np.array(12345.678), "1.235e+04"),
+        ({"a": 1234, "b": True, "c": None}, "a 1,234, b yes, c none"),
+        ({}, "none"),
+        ((), "none"),
+        (Interval(2.0, 1.0, 3.0), "2, 1 to 3"),
+        ("text", "text"),
+    ],
+)
+def test_values_in_words(value, words):
+    assert format_value(value) == words
 
 
 def test_names_of_rmt_are_loaded_when_they_are_asked_for():

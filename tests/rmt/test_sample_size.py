@@ -29,8 +29,9 @@ def test_below_the_threshold_the_gap_is_lost_in_the_edge():
 
 
 def test_bad_requests_are_one_line():
-    with pytest.raises(ValueError, match="differ only in scale"):
-        stable_rank_gap(CLIENT, SpikedModel((1.0,)), 100)
+    for other in (SpikedModel((1.0,)), replace(SERVER, noise=MarchenkoPastur(0.5)), replace(SERVER, spikes=(3.0,))):
+        with pytest.raises(ValueError, match="differ only in scale"):
+            stable_rank_gap(CLIENT, other, 100)
 
 
 def test_comparisons_say_where_their_uncertainty_comes_from():

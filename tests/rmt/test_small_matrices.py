@@ -284,6 +284,9 @@ def test_the_stable_rank_asks_for_the_end_that_has_the_norm(centre, needs):
     other = {"bottom": {"top": 1}, "top": {"top": 0, "bottom": 1}}[needs]
     with pytest.raises(ValueError, match="determine 0 eigenvalues at this end"):
         draw_banded(model, 10**6, np.random.default_rng(0), **other).stable_rank()
+    for options in ({"top": 1}, {"top": 0, "bottom": 1}):  # ends that reach equally far need both
+        with pytest.raises(ValueError, match="determine 0 eigenvalues at this end"):
+            draw_banded(SpikedModel((2.0, -2.0)), 10**6, np.random.default_rng(0), **options).stable_rank()
     both = draw_banded(model, 10**6, np.random.default_rng(0), top=1, bottom=1).stable_rank()
     assert both.spectral_norm == pytest.approx(model.spectral_norm, rel=1e-2)
     assert both.value == pytest.approx(model.stable_rank(10**6).value, rel=1e-2)

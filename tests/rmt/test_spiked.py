@@ -264,6 +264,8 @@ def test_spikes_farther_apart_than_they_fluctuate_keep_their_deviation(sign):
         model.outlier_sd(2.0 * sign, 250)
     assert model.outlier_sd(2.0 * sign, 252) == SpikedModel((2.0 * sign,)).outlier_sd(2.0 * sign, 252)
     assert SpikedModel((2.0, 0.9, 1.0)).outlier_sd(2.0, 4) == SpikedModel((2.0,)).outlier_sd(2.0, 4)
+    with pytest.raises(ValueError, match=r"that of spike -?1\.7 repel"):  # 0.95, which is nearer, has no outlier
+        SpikedModel((1.3 * sign, 0.95 * sign, 1.7 * sign)).outlier_sd(1.3 * sign, 50)
     near = np.nextafter(2.0, 3.0)  # a spike of the model, but for rounding
     assert SpikedModel((2.0, 5.0)).outlier_sd(near, 50) == SpikedModel((near,)).outlier_sd(near, 50)
 

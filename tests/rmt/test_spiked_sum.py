@@ -11,6 +11,7 @@ WEIGHTS = AtomicLaw((0.0, 0.5, 3.5), (0.2, 0.6, 0.2))
 BULK = AtomicLaw((0.2, 0.5, 1.0), (0.5, 0.3, 0.2))
 PLUS, MINUS = np.array([[9.0, 3.0], [3.0, 4.0]]), np.array([[2.0, -1.0], [-1.0, 6.0]])
 ATOMS, COUNTS = np.array([[1.0, 0.2], [0.1, 1.5], [0.5, 0.5]]), np.array([100.0, 100.0, 98.0])
+ONE = PointMass(1.0)
 TWO = (WEIGHTS, AtomicLaw((-1.5, -0.5), (0.5, 0.5)))
 
 
@@ -88,6 +89,19 @@ def test_products_of_draws_are_those_of_their_matrix():
     assert draw.operator() @ np.eye(30) == pytest.approx(draw.matrix)
     free = draw_sum(population, TWO, (90, 60), rng, matrix_free=True).operator() @ np.eye(30)
     assert free == pytest.approx(free.T)
+
+
+@pytest.mark.parametrize("matrix_free", [False, True])
+def test_a_block_turns_into_its_eigenvectors_and_back(matrix_free):
+    """Three directions, whose turn is not symmetric; many samples make S the population."""
+    block = np.array([[9.0, 3.0, 1.0], [3.0, 4.0, -2.0], [1.0, -2.0, 7.0]])
+    population = JointPopulation.of([[0.5]], [2.0], [block])
+    draw = draw_sum(population, (PointMass(2.0),), (100_000,), np.random.default_rng(0), matrix_free=matrix_free)
+    assert not np.allclose(draw.turns[0], draw.turns[0].T)
+    expected = 2.0 * np.block([[block, np.zeros((3, 2))], [np.zeros((2, 3)), 0.5 * np.eye(2)]])
+    assert draw.operator() @ np.eye(5) == pytest.approx(expected, abs=0.5)
+    overlaps = draw.extreme_overlaps(1)[1][0]
+    assert overlaps == pytest.approx(np.linalg.eigh(block)[1][:, -1] ** 2, abs=0.02)
 
 
 def test_stable_rank_of_finite_matrices():
@@ -203,6 +217,8 @@ def test_fewer_samples_may_have_the_larger_overlap():
         ),
         (lambda: draw_sum(JointPopulation.of([[1.0]], [1.5]), (WEIGHTS,), (3,), np.random.default_rng()), "round them"),
         (lambda: draw_sum(JointPopulation.of([[1.0]], [2.0]), (WEIGHTS,), (0,), np.random.default_rng()), "at least 1"),
+        (lambda: draw_sum(JointPopulation.of([[1.0]], [2.0]), (ONE,), (2.5,), np.random.default_rng()), "be whole"),
+        (lambda: draw_sum(JointPopulation.of([[1.0]], [2.5]), (ONE,), (3,), np.random.default_rng()), "round them"),
         (lambda: draw_sum(JointPopulation.of([[1.0]], [2.0]), (), (3,), np.random.default_rng()), "every group needs"),
     ],
 )

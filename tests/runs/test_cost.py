@@ -123,6 +123,14 @@ def test_a_batch_is_no_larger_than_a_clients_data():
     assert found.operations == pytest.approx(7 * 2 * 35 * GRADIENT)
 
 
+def test_each_clients_batch_is_cut_to_its_own_data(tmp_path):
+    """Clients of 3 and 11 samples take batches of 3 and 5; a batch is below their mean size, 7."""
+    for name, indices in (("0.txt", range(3)), ("1.txt", range(3, 14))):
+        (tmp_path / name).write_text(" ".join(map(str, indices)))
+    found = cost_of(plan("fedavg", 2, 7, steps=2, batch=5, partition="files", partition_folder=str(tmp_path)))
+    assert found.operations == pytest.approx(7 * 2 * (3 + 5) * GRADIENT)
+
+
 @pytest.mark.parametrize("cohort", [None, 2])
 @pytest.mark.parametrize("algorithm", [*RANKED, "mfedloru", "scaffold"])
 def test_a_forecast_has_the_bytes_of_each_direction(algorithm, cohort):

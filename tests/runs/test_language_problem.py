@@ -27,6 +27,7 @@ from algorithms.rolora import RoLoRA  # noqa: E402
 from algorithms.rounds import rounds  # noqa: E402
 from runs.catalogue import algorithm_of, options_of  # noqa: E402
 from runs.language_problem import language_problem  # noqa: E402
+from runs.networks.network_function import Batch  # noqa: E402
 from runs.options import resolve  # noqa: E402
 
 RANK, SCALE, RATE = 2, 0.75, 0.02
@@ -145,6 +146,18 @@ def test_one_client_takes_the_steps_of_peft_and_torch(kind, micro_batch, gradien
     other = reference(input_ids=x, attention_mask=samples.attention_mask).logits
     real = samples.attention_mask.bool() if kind == "llama" else slice(None)
     assert torch.allclose(found[real], other[real], rtol=1e-3, atol=1e-3)
+
+
+def test_micro_batches_drop_out_other_features_each():
+    problem, _ = problem_of("llama", micro_batch=2, clients=1)
+    batch = Batch(torch.arange(5), noise=12)
+    parts = problem.clients[0].parts(batch)
+    assert [part.samples.tolist() for _, part in parts] == [[0, 1], [2, 3], [4]]
+    assert len({part.noise for _, part in parts}) == 3
+    assert sum(share for share, _ in parts) == pytest.approx(1.0)
+    assert [part.noise for _, part in problem.clients[0].parts(batch._replace(noise=None))] == [None] * 3
+    ((share, whole),) = problem.clients[0].parts(batch._replace(samples=torch.arange(2)))
+    assert (share, whole.noise) == (1.0, 12)
 
 
 @pytest.mark.parametrize("kind", MODELS)

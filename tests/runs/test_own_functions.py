@@ -34,7 +34,7 @@ from torch.nn.utils import prune
 from algorithms.fedavg import FedAvg
 from algorithms.tree import Tree
 
-WIDTH, SHIFT, ACTIVATION, SCALE, DETACHED = 4, 0.0, nn.ReLU, 1.0, False
+WIDTH, SHIFT, TEST_SHIFT, ACTIVATION, SCALE, DETACHED = 4, 0.0, 0.0, nn.ReLU, 1.0, False
 
 
 class Layers(nn.Sequential):
@@ -49,7 +49,7 @@ def network():
 
 def data():
     x = torch.randn(24, 6, generator=torch.Generator().manual_seed(0)) + SHIFT
-    return (x, (x[:, 0] > 0).long()), (x, (x[:, 0] > 0).long())
+    return (x, (x[:, 0] > 0).long()), (x + TEST_SHIFT, (x[:, 0] > 0).long())
 
 
 @dataclasses.dataclass
@@ -104,6 +104,7 @@ def run(folder, rounds, *more):
         ("WIDTH", 5, "network"),
         ("ACTIVATION", nn.Tanh, "network"),
         ("SHIFT", 0.5, "data"),
+        ("TEST_SHIFT", 0.5, "data"),
         ("SCALE", 1.1, "computation in the network"),
         ("DETACHED", True, "computation in the network"),
     ],

@@ -60,6 +60,15 @@ def test_the_target_is_the_minimiser_however_the_data_are_split(split):
     assert sum(client.samples for client in given.clients) == (8000 if split == "all" else 2000)
 
 
+def test_clients_whose_numbers_differ_by_one_are_weighted_by_them():
+    """Eleven points are 4, 4 and 3; as many points as clients are the fewest."""
+    given = homogeneous(3, np.random.default_rng(1), shape=(3, 2), rank=1, samples=11)
+    assert [client.samples for client in given.clients] == [4.0, 4.0, 3.0]
+    assert given.shares == pytest.approx([4 / 11, 4 / 11, 3 / 11])
+    fewest = homogeneous(3, np.random.default_rng(1), shape=(3, 2), rank=1, samples=3)
+    assert [client.samples for client in fewest.clients] == [1.0, 1.0, 1.0]
+
+
 def test_starts_targets_and_strips_are_as_requested():
     """The module draws target, points, order of the samples and initial weights, in this order."""
     options = {"shape": (4, 3), "rank": 2, "samples": 90}

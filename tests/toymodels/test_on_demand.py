@@ -2,6 +2,7 @@
 
 import pickle
 from itertools import product
+from math import inf
 
 import numpy as np
 import pytest
@@ -16,10 +17,12 @@ from algorithms.tree import Tree
 from runs.plan import make_plan, parts_of
 from runs.problems import HeterogeneousLegendre, Legendre, PopulationRegression, Quadratics, Regression, Ridges
 from runs.settings import RunError
+from toymodels.legendre import homogeneous_on_demand
 from toymodels.on_demand import SAMPLED, ClientsOnDemand, sampled_problem
 from toymodels.problem import ProblemError
-from toymodels.quadratic import centred, random_quadratics
-from toymodels.ridges import ridge_problem
+from toymodels.quadratic import centred, quadratics_on_demand, random_quadratics
+from toymodels.regression import regression_on_demand
+from toymodels.ridges import Pieces, ridge_problem, ridges_on_demand
 
 KINDS = [Quadratics, Legendre, Regression, PopulationRegression, Ridges]
 MILLION = 1_000_000
@@ -153,9 +156,38 @@ def test_numbers_of_clients_on_demand_are_whole():
             ClientsOnDemand(lambda rng: 0, 3, 0, samples)
 
 
-SQUARES = {Regression: 1e-6 / 4, PopulationRegression: 1e-6 / 4, Quadratics: 0.01, Ridges: 2.0}
+def test_what_is_known_of_problems_on_demand(monkeypatch):
+    """A client of 2 x 3 holds Gram matrix and target, H, or 5 directions with offsets; the room is 1000 numbers."""
+    monkeypatch.setattr("toymodels.on_demand.ROOM", 8 * 1000.0)
+    steep = Pieces((0.0,), (-3.0, 1.0))
+    for make, entries, smoothness in (
+        (lambda n: regression_on_demand(2, 3, n, 7, samples=5, heterogeneity=0.1), 4 + 6, inf),
+        (lambda n: regression_on_demand(3, 2, n, 7, samples=None, heterogeneity=0.1), 9 + 6, 2.0),
+        (lambda n: quadratics_on_demand((2, 3), n, 7, curvatures=(-3.0, 1.0)), 36, 3.0),
+        (lambda n: homogeneous_on_demand(n, 7, shape=(2, 3), rank=1, samples=5, basis="dx"), 36, inf),
+        (lambda n: ridges_on_demand((2, 3), n, 7, profile=steep, samples=5, heterogeneity=0.1), 5 * 7, 3.0),
+    ):
+        many, few = make(400), make(9)
+        assert (many.evaluated, len(many.sampled)) == (1000 // entries,) * 2
+        assert (few.evaluated, len(few.sampled)) == (9, 9)
+        assert many.smoothness == smoothness
+        models = [{"W": (k + 1.0) * many.start["W"]} for k in range(many.evaluated)]
+        losses = [float(client.loss(w)) for client, w in zip(many.sampled, models, strict=True)]
+        assert many.evaluate_personal(models.__getitem__) == {"personal_loss": pytest.approx(np.mean(losses))}
+
+
+def test_the_angle_of_a_regression_on_demand_is_that_with_its_truth():
+    given = regression_on_demand(5, 3, 4, 7, samples=6, heterogeneity=0.1)
+    truth, first = given.facts["truth"], given.facts["first"]
+    assert given.measures["angle"]({"W": truth @ torch.ones(1, 3).double()}) == pytest.approx(0.0, abs=1e-12)
+    sine = (1.0 - float((truth * first).sum()) ** 2) ** 0.5
+    assert given.measures["angle"](given.start) == pytest.approx(sine)
+    assert sine > 0.1
+
+
+SQUARES = {Regression: 1e-6 / 4, PopulationRegression: 1e-6 / 4, Quadratics: 0.01, Ridges: 2.0, Legendre: 1 / 4}
 """Mean squared entry of starts of 4 rows: 1e-3 of a normal row times a unit column; a tenth of a product of normal
-factors; a normal matrix, the common one, plus another."""
+factors; a normal matrix, the common one, plus another; a normal matrix over the root of the longer side."""
 
 
 @pytest.mark.parametrize("kind", SQUARES)

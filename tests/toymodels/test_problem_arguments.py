@@ -276,6 +276,9 @@ def test_curvatures_without_digits_are_refused(curvatures: tuple[float, float]) 
     assert usual is not None
     torch.testing.assert_close(small["W"], usual["W"])
     assert random_quadratics((2, 2), 3, RNG, curvatures=(0.0, 0.0)).minimiser is None
+    assert random_quadratics((1, 1), 1, RNG, curvatures=(1e-290, 1e-290)).smoothness == 1e-290
+    bent = [centred(np.diag([-2.0, 1e-300]), np.ones((2, 1)))]  # the largest modulus has its digits
+    assert quadratic_problem("x", bent, torch.zeros(2, 1)).smoothness == 2.0
 
 
 @pytest.mark.parametrize("samples", [-3, 0, 0.0, float("nan"), float("inf"), "3"])
@@ -372,10 +375,11 @@ def test_start_and_clients_have_one_shape(shape: tuple[int, ...]) -> None:
 
 
 def test_clients_have_one_shape_and_type() -> None:
-    two, wide, row = (centred(np.eye(m * n), np.ones((m, n))) for m, n in ((2, 2), (2, 3), (1, 4)))
+    two, wide, tall, row = (centred(np.eye(m * n), np.ones((m, n))) for m, n in ((2, 2), (2, 3), (3, 2), (1, 4)))
     start, H, B, c = torch.zeros(2, 2), two.H, two.B, two.c
     cases: list[tuple[list[Any], str]] = [
         ([two, wide], r"clients must have one shape, got \(2, 2\) for client 0 and \(2, 3\) for client 1"),
+        ([wide, tall], r"clients must have one shape, got \(2, 3\) for client 0 and \(3, 2\) for client 1"),
         ([two, two, row], r"clients must have one shape, got \(2, 2\) for client 0 and \(1, 4\) for client 2"),
         ([two, Quadratic(H.float(), B.float(), c.float())], "have one type of real floats, got torch.float32, torch.f"),
         ([Quadratic(H.float(), B, c)], "have one type of real floats, got torch.float32, torch.float64"),

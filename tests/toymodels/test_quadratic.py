@@ -32,7 +32,7 @@ def test_the_mean_is_weighted_and_its_minimiser_known():
 
     The least value is 1/4 (36/11)^2 + 9/8 (8/11)^2 = 36/11.
     """
-    made = [centred([[2.0]], [[1.0]]), centred([[3.0]], [[5.0]])]
+    made = [centred([[2.0]], [[1.0]], samples=2.0), centred([[3.0]], [[5.0]], samples=7.0)]
     given = quadratic_problem("by hand", made, torch.zeros(1, 1).double(), shares=[2.0, 6.0], extra=7)
     assert given.shares == [0.25, 0.75]
     assert float(given.minimiser["W"]) == pytest.approx(47 / 11)
@@ -42,7 +42,9 @@ def test_the_mean_is_weighted_and_its_minimiser_known():
     assert given.smoothness == 3.0
     assert given.facts == {"curvature": (2.75, 2.75), "extra": 7}
     assert given.measures["distance"](given.start) == pytest.approx(47 / 11)
-    assert float(mean_of(made, given.shares).loss({"W": torch.ones(1, 1).double()})) == pytest.approx(0.75 * 24)
+    mean = mean_of(made, given.shares)
+    assert float(mean.loss({"W": torch.ones(1, 1).double()})) == pytest.approx(0.75 * 24)
+    assert mean.samples == 9.0
     with pytest.raises(ProblemError, match="expected 2 shares, got 3"):
         quadratic_problem("", made, torch.zeros(1, 1).double(), shares=[1.0, 1.0, 1.0])
 
@@ -64,7 +66,7 @@ def test_whether_there_is_a_minimiser_does_not_depend_on_the_scale(size):
     assert bent.minimiser is None
 
 
-@pytest.mark.parametrize("curvatures", [(0.1, 1.0), (-0.5, 2.0), (0.3, 0.3)])
+@pytest.mark.parametrize("curvatures", [(0.1, 1.0), (-0.5, 2.0), (-3.0, 2.0), (0.3, 0.3)])
 def test_every_client_has_the_extreme_curvatures_asked_for(curvatures):
     given = random_quadratics((3, 2), 4, np.random.default_rng(0), curvatures=curvatures)
     for client in given.clients:

@@ -146,13 +146,15 @@ def test_exact_rolora_finds_the_direction_and_frozen_a_keeps_its_angle():
 
 
 def test_expectation_and_fresh_data_keep_truth_and_start():
-    given = made(5, 3, 3, samples=[6, 9, 30], heterogeneity=0.4)
+    given = made(5, 3, 3, samples=[2, 9, 30], heterogeneity=0.4)
     expected, fresh = in_expectation(given), with_fresh_data(given, np.random.default_rng(9))
     W = {"W": torch.ones(5, 3).double()}
     direct = sum(w * ((W["W"] - c.target) ** 2).sum() for w, c in zip(given.shares, given.clients, strict=True))
     assert expected.loss(W) == pytest.approx(float(direct))
     assert expected.least == pytest.approx(given.facts["gamma_squared"])
     assert fresh.loss(W) != given.loss(W)
+    assert [int(torch.linalg.matrix_rank(client.G)) for client in fresh.clients] == [2, 5, 5]
+    assert (expected.facts["sizes"], fresh.facts["sizes"]) == ((None,) * 3, (2, 9, 30))
     for other in (expected, fresh):
         assert other.shares == given.shares
         assert other.start is given.start
@@ -166,10 +168,13 @@ def test_expectation_and_fresh_data_keep_truth_and_start():
 
 
 def test_without_constants_the_smoothness_is_a_bound():
-    known, bare = made(6, 4, 3, samples=20), made(6, 4, 3, samples=20, constants=False)
+    """Both are maxima over the clients, of which the second has the fewest samples."""
+    known, bare = made(6, 4, 3, samples=[20, 4, 9]), made(6, 4, 3, samples=[20, 4, 9], constants=False)
+    spectra = [np.linalg.eigvalsh(client.G.numpy()) for client in known.clients]
+    assert known.smoothness == pytest.approx(2.0 * max(spectrum[-1] for spectrum in spectra))
+    assert bare.smoothness == pytest.approx(2.0 * max((spectrum**2).sum() ** 0.5 for spectrum in spectra))
     assert bare.minimiser is None
     assert bare.least is None
-    assert bare.smoothness >= known.smoothness
     assert all(torch.equal(one.G, other.G) for one, other in zip(known.clients, bare.clients, strict=True))
 
 
@@ -322,6 +327,35 @@ def test_columns_that_depend_on_each_other_leave_no_single_b(samples):
         with pytest.raises(ProblemError, match=f"no single minimiser in B at this A of {len(columns)} columns"):
             client.best_b(Tree(W=torch.cat(columns, 1)))
     client.best_b(Tree(W=torch.cat([a, a + 1e-4 * b], 1)))
+
+
+@pytest.mark.parametrize("part", [0.5, 2.0])
+def test_columns_are_dependent_up_to_a_border_that_grows_with_the_dimension(part):
+    """Columns at an angle t have the Gram matrix [1 cos t; cos t 1], whose least eigenvalue is 2 sin(t/2)^2."""
+    border = 64 * 200 * np.finfo(float).eps
+    angle = 2 * np.arcsin((part * border / 2) ** 0.5)
+    A = torch.zeros(200, 2).double()
+    A[0], A[1, 1] = torch.tensor([1.0, np.cos(angle)]), np.sin(angle)
+    client = made(200, 3, 1).clients[0]
+    if part > 1.0:
+        assert client.best_b(Tree(W=A))["W"].isfinite().all()
+    else:
+        with pytest.raises(ProblemError, match="no single minimiser"):
+            client.best_b(Tree(W=A))
+
+
+def test_an_a_that_has_diverged_is_reported_by_its_numbers():
+    found = made(6, 3, 1).clients[0].best_b(Tree(W=torch.full((6, 2), torch.inf).double()))["W"]
+    assert not found.isfinite().any()
+
+
+def test_own_parts_grow_with_the_heterogeneity():
+    """B_i = B + h own_i: linear in h for the same draws, also of clients on demand."""
+    held = [made(5, 3, 3, heterogeneity=h).facts["own_B"] for h in (0.0, 0.5, 2.0)]
+    drawn = [regression_on_demand(5, 3, 3, 7, samples=2, heterogeneity=h).clients for h in (0.0, 0.5, 2.0)]
+    for zero, half, two in (held, *zip(*([client.target for client in some] for some in drawn), strict=True)):
+        assert float((half - zero).abs().max()) > 0.1
+        torch.testing.assert_close(two - zero, 4.0 * (half - zero))
 
 
 def test_best_of_rank_says_why_there_is_no_minimiser():

@@ -84,6 +84,9 @@ def test_factors_and_map_by_hand():
 def test_ffa_correction_by_hand_and_in_the_limit():
     assert ffa_correction(1, 10) == pytest.approx(-1 / 10)
     assert ffa_correction(2, 4) == pytest.approx(-2 / 32)
+    assert ffa_correction(1, 3) == pytest.approx(-1 / 3)
+    assert ffa_population_correction(1, 3) == 1.0
+    assert ffa_population_correction(2, 5) == pytest.approx(1 / 6)
     assert 1e6 * 1e3 * ffa_correction(1000, 10**6) == pytest.approx(-1.0, abs=1e-3)
 
 

@@ -58,6 +58,7 @@ def test_the_gradient_is_that_of_the_loss_and_the_constants_bound_it(shape, prof
             if batch is None:
                 assert float(change) <= problem.smoothness * float(torch.linalg.matrix_norm(other - W.detach())) + 1e-12
     assert problem.shares == [5 / 16, 9 / 16, 2 / 16]
+    assert problem.smoothness == problem.clients[2].smoothness > max(c.smoothness for c in problem.clients[:2])
 
 
 def test_knots_may_stand_as_close_as_they_like():

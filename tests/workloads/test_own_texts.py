@@ -189,3 +189,33 @@ def test_faults_of_test_texts(tmp_path):
     path = str(write(tmp_path / "t.jsonl", rows(6)))
     with pytest.raises(DataError, match="is one of the training files; name another test file"):
         read_own(path, Columns(), path)
+
+
+def test_a_label_that_comes_back_with_another_takes_no_further_text_out_of_the_test():
+    """Both texts of b are test texts by their hash; the one that a shares with it goes back to training, once."""
+    words = [f"word{number}" for number in range(60)]
+    one, other = [word for word, hit in zip(words, choose_test(words), strict=True) if hit][:2]
+    calm = [word for word, hit in zip(words, choose_test(words), strict=True) if not hit][:3]
+    given = [(one, "a"), (other, "b"), (one, "b"), *((word, "c") for word in calm)]
+    own = own_from([{"text": text, "label": label} for text, label in given], "my:texts", Columns())
+    assert own.test.texts == (other,)
+    assert own.train.texts == (one, one, *calm)
+
+
+def test_test_texts_that_a_hash_chooses_stay_with_their_clients():
+    names = [f"client{number % 3}" for number in range(60)]
+    given = [{"text": f"word {k}", "label": str(k % 2), "client": name} for k, name in enumerate(names)]
+    own = own_from(given, "my:texts", Columns(client="client"))
+    assert len(own.test.texts) > 3
+    for split in (own.train, own.test):
+        for text, origin in zip(split.texts, split.origins, strict=True):
+            assert own.clients[origin] == names[int(text.split()[1])]
+
+
+@pytest.mark.parametrize("name", ["anna", "ben"])
+def test_a_test_file_is_none_of_the_training_files(tmp_path, name):
+    for client in ("anna", "ben"):
+        lines = [json.dumps({"text": f"{client} {k}", "label": str(k % 2)}) for k in range(4)]
+        (tmp_path / f"{client}.jsonl").write_text("\n".join(lines))
+    with pytest.raises(DataError, match=f"{name}.jsonl is one of the training files; name another test file"):
+        read_own(str(tmp_path), Columns(), str(tmp_path / f"{name}.jsonl"))

@@ -94,6 +94,15 @@ def test_the_share_held_out_is_rounded(size, share, tested):
     assert hold_out_each(parts, share, 0)[1].sizes.tolist() == [1, tested]
 
 
+def test_the_law_prior_follows_unequal_classes():
+    """Mean shares of the first client are those of the classes."""
+    labels, draws = np.repeat(np.arange(3), [300, 150, 50]), 80
+    firsts = [labels[Dirichlet(4.0, "prior").parts(labels, 25, seed)[0]] for seed in range(draws)]
+    for label, mean in enumerate((0.6, 0.3, 0.1)):
+        found = np.array([(part == label).mean() for part in firsts])
+        assert abs(found.mean() - mean) < 5 * found.std() / draws**0.5
+
+
 def test_every_purpose_has_a_stream_of_its_own(monkeypatch):
     """Purposes are recorded as they are asked for; streams of (seed, purpose) differ pairwise and come again."""
     drawn, asked = partition._generator, []
@@ -176,6 +185,12 @@ def test_large_concentrations_tend_to_even_parts_where_clients_draw_in_turn(law)
     assert one_after_another[-1] > 2 * even.max()
 
 
+def test_clients_that_draw_in_turn_come_in_a_new_order_in_every_turn():
+    """The last of seven samples goes to any of three clients, over seeds."""
+    last = {int(DirichletInTurn().parts(np.zeros(7, int), 3, seed).sizes.argmax()) for seed in range(20)}
+    assert last == {0, 1, 2}
+
+
 @pytest.mark.parametrize("clients", [1, 3])
 def test_small_concentrations_leave_few_labels_where_clients_draw_in_turn(clients):
     labels = np.repeat(np.arange(10), 60)
@@ -234,8 +249,10 @@ def test_parts_are_a_sequence():
     parts = Even().parts(np.zeros(7, int), 3, 0)
     assert [len(part) for part in parts[1:]] == [2, 2]
     assert np.array_equal(parts[-1], parts[2])
-    with pytest.raises(IndexError, match="client 3 does not exist; there are 3"):
-        parts[3]
+    assert np.array_equal(parts[-3], parts[0])
+    for number in (3, -4):
+        with pytest.raises(IndexError, match=f"client {number} does not exist; there are 3"):
+            parts[number]
 
 
 def test_a_million_clients_cost_their_sizes():

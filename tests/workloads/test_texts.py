@@ -16,7 +16,7 @@ from workloads.data.file_sets import fetch, status
 from workloads.data.idx import DataError
 from workloads.data.text_files import choose_test, essence
 from workloads.partition import PartitionError
-from workloads.texts import TEXTS, BySource, TextFiles, TextSet, load_texts
+from workloads.texts import TEXTS, ByClient, BySource, TextFiles, TextSet, load_texts
 
 RATED = {
     "movieReviewSnippets_GroundTruth.txt": "1\t2.1\tA joy.\r\n2\t-2.0\tA bore.\r\n3\t0.4\tA film.\r\n",
@@ -91,7 +91,7 @@ def test_sentences_near_neutral_are_left_out_and_reviews_stay_whole(invented):
 
 def test_newsgroups_keep_their_split_and_lose_copies(invented):
     train, test = load_texts("newsgroups-20", invented), load_texts("newsgroups-20", invented, "test")
-    assert (train.texts, train.copies) == (("pills work",), 1)
+    assert (train.texts, train.copies, test.copies) == (("pills work",), 1, 0)
     assert test.texts == ("rockets", "Cars, go")
     assert [test.classes[label] for label in test.labels] == ["sci.space", "rec.autos"]
     assert [test.origin_names[origin] for origin in test.origins] == ["sci", "rec"]
@@ -135,6 +135,30 @@ def test_clients_by_source(drawn):
         assert all(len(sources) == 1 for sources in found)
     else:
         assert sum(len(sources) for sources in found) == len(sizes)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "clients", "expected"),
+    [
+        ((10, 4), 4, [4, 3, 3, 4]),
+        ((10, 4), 5, [4, 3, 3, 2, 2]),  # 10/3 and 4: the next client goes to the smaller source
+        ((4, 10), 5, [2, 2, 4, 3, 3]),
+        ((5, 3, 2), 2, [5, 3 + 2]),
+        ((2, 3, 5), 2, [5, 3 + 2]),
+        ((4, 3, 3, 1), 2, [4 + 1, 3 + 3]),
+    ],
+)
+def test_clients_by_source_have_these_sizes(sizes, clients, expected):
+    origins = np.random.default_rng(0).permutation(np.repeat(np.arange(len(sizes)), sizes))
+    assert BySource().parts(origins, clients, 0).sizes.tolist() == expected
+
+
+def test_by_client_takes_as_many_clients_as_there_are_sources():
+    origins = np.array([2, 0, 1, 0])
+    assert [part.tolist() for part in ByClient().parts(origins, 3, 0)] == [[1, 3], [2], [0]]
+    for clients in (2, 4):
+        with pytest.raises(PartitionError, match=f"the texts are those of 3 clients, got {clients}"):
+            ByClient().parts(origins, clients, 0)
 
 
 def test_by_source_refuses_more_clients_than_samples():
@@ -213,8 +237,9 @@ def test_unknown_names_and_ill_made_sets():
     zeros = np.zeros(2, dtype=np.int64)
     with pytest.raises(DataError, match="an answer for each text"):
         TextSet("x", "train", ("a", "b"), zeros, (), zeros, ("one",), answers=())
-    with pytest.raises(DataError, match="has no name"):
-        TextSet("x", "train", ("a", "b"), zeros + 1, ("only",), zeros, ("one",))
+    for labels, origins in ((zeros + 1, zeros), (zeros, zeros + 1)):
+        with pytest.raises(DataError, match="has no name"):
+            TextSet("x", "train", ("a", "b"), labels, ("only",), origins, ("one",))
 
 
 KNOWN = {

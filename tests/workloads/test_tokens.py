@@ -7,7 +7,7 @@ import torch
 from workloads.data.idx import DataError
 from workloads.partition import ByLabel, Dirichlet, Even, Files, PartitionError
 from workloads.texts import BySource, TextSet
-from workloads.tokens import NO_LOSS, tokens
+from workloads.tokens import NO_LOSS, separate, tokens
 
 
 class Letters:
@@ -91,6 +91,9 @@ def test_answers_are_cut_at_their_end_and_samples_without_one_are_dropped_and_co
     found = tokens(texts, Beginning(), 5, truncate=True)
     assert (found.truncated, found.dropped, found.kept.tolist()) == (1, 1, [0, 2])
     assert found.labels[0].tolist() == [NO_LOSS] * 3 + [3, 4]
+    one = np.array([2, 0, 1])
+    sourced = TextSet("asked", "train", texts.texts[::-1], one * 0, (), one, tuple("abc"), texts.answers[::-1])
+    assert tokens(sourced, Beginning(), 5, truncate=True).origins.tolist() == [2, 1]
     assert (found.predicted > 0).all()
     with pytest.raises(DataError, match="no answer begins within 2 tokens"):
         tokens(texts, Beginning(), 2, truncate=True)
@@ -117,6 +120,13 @@ def test_a_tokenizer_that_lacks_what_is_needed_is_named():
         tokens(classified("a", "b"), tokenizer, 8)
     with pytest.raises(DataError, match="length must be at least 2"):
         tokens(classified("a"), Letters(), 1)
+
+
+def test_a_prompt_is_set_apart_unless_it_ends_in_white_space():
+    pairs = [("ab", "c"), ("ab ", "c"), ("ab\n", "c"), ("ab\t", "c"), ("", "c")]
+    assert separate(asked(*pairs)).texts == ("ab\n", "ab ", "ab\n", "ab\t", "")
+    texts = classified("a", "b")
+    assert separate(texts) is texts
 
 
 def test_clients_by_class_by_source_or_at_random():

@@ -139,6 +139,10 @@ def test_shared_and_personal_values_are_sent_again_when_they_change(pools):
         fed.broadcast(a=torch.tensor(value))
         fed.set_personal(b=torch.tensor(10.0 * value))
         assert float(fed.mean(sum_of_memories, to=fed.everyone)) == 11.0 * value
+    fed.set_personal(b=torch.tensor(5.0))
+    assert float(fed.mean(sum_of_memories, to=fed.everyone)) == pytest.approx(7.0)
+    fed.set_shared(a=torch.tensor(4.0))
+    assert float(fed.mean(sum_of_memories, to=fed.everyone)) == pytest.approx(9.0)
 
 
 def sum_of_memories(client, memory):

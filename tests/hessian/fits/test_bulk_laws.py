@@ -69,7 +69,8 @@ def test_outliers_leave_the_bulk_of_mass_one():
     class Whole:
         P, nodes, weights, degree = 20, (np.array([1.0, 2.0]),), (np.array([0.3, 0.4]),), 3
 
-    bulk = Bulk.of(Whole(), 4, np.array([5.0, 3.0]))
+    bulk = Bulk.of(Whole(), 4, np.array([5.0, 3.0]), residuals=np.array([0.1, 0.2]))
+    assert bulk.residuals.tolist() == [0.2, 0.1]  # each with its eigenvalue
     assert bulk.size == 16
     assert bulk.weights[0] == pytest.approx([0.375, 0.5])
     assert bulk.eigenvalues.tolist() == [3.0, 5.0]

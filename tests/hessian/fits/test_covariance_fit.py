@@ -107,6 +107,23 @@ def test_the_bootstrap_of_all_samples_is_the_matrix():
     assert shares[0] == pytest.approx(np.eye(5), abs=1e-12)
 
 
+@pytest.mark.parametrize("M", [1, 4, 50])
+def test_a_bootstrap_of_some_samples_is_their_matrix(M):
+    """Its diagonal in the directions is the mean of the samples' own; each draw takes other samples, none twice."""
+    factors = gaussian_factors(N=50, P=7)
+    spectra = spectra_of(factors, torch.linalg.eigh(matrix(factors))[1].flip(1)[:, :3])
+    values, shares = bootstrap_eigenvalues(spectra, M, 3, np.random.default_rng(5))
+    rng = np.random.default_rng(5)
+    for found, share in zip(values, shares, strict=True):
+        chosen = spectra.blocks[rng.permutation(50)[:M]]
+        by_hand = np.einsum("nki,nkj->ij", chosen, chosen) / M
+        assert found == pytest.approx(np.linalg.eigvalsh(by_hand)[::-1], abs=1e-10)
+        assert found @ share == pytest.approx(np.diag(by_hand))
+    for wrong in (0, 51):
+        with pytest.raises(ValueError, match=f"1 <= M <= N = 50, got 3 directions and M = {wrong}"):
+            bootstrap_eigenvalues(spectra, wrong, 1, rng)
+
+
 def test_doors():
     factors = gaussian_factors(N=50)
     values, spectra = torch.linalg.eigvalsh(matrix(factors)).flip(0).numpy(), spectra_of(factors)
@@ -116,8 +133,10 @@ def test_doors():
             fit.predict(M)
     with pytest.raises(ValueError, match="top must lie between 1 and 60"):
         fit.predict(10, top=61)
-    with pytest.raises(ValueError, match="not the same matrix"):
-        fit_covariance(2 * values, spectra)
+    for factor in (2.0, 1.0 + 1e-4, 1.0 + 2e-6):
+        with pytest.raises(ValueError, match="not the same matrix"):
+            fit_covariance(factor * values, spectra)
+    assert fit_covariance((1.0 + 5e-7) * values, spectra).dimension == 60
     with pytest.raises(ValueError, match="of the trace: give more, or frobenius_squared above"):
         fit_covariance(values[:3], spectra)
     with pytest.raises(ValueError, match="at least one positive eigenvalue"):

@@ -25,6 +25,14 @@ def test_masses_give_the_stable_rank_and_densities_a_multiple_of_it():
     assert density_stable_rank(points, masses, 10.0) == pytest.approx(stable_rank)
 
 
+def test_the_largest_singular_value_is_the_nearest_point_of_the_grid():
+    """0.2 at -2, 0.3 at 1 and 0.5 at 4, of which 4 is nearest to 4.6."""
+    points, masses = np.array([-2.0, 1.0, 4.0]), np.array([0.2, 0.3, 0.5])
+    assert density_stable_rank(points, masses, 4.6) == pytest.approx((0.8 + 0.3 + 8.0) / 8.0)
+    assert density_stable_rank(points, masses, -2.4) == pytest.approx((0.8 + 0.3 + 8.0) / 0.8)
+    assert density_stable_rank(points, masses, 4.6, power=1.0) == pytest.approx((0.4 + 0.3 + 2.0) / 2.0)
+
+
 def test_bad_requests_are_one_line():
     with pytest.raises(ValueError, match="positive width, got 1 and 0"):
         smooth_density(np.ones(1), GRID, 0.0)

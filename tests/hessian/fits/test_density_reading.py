@@ -83,6 +83,25 @@ def test_the_estimate_depends_on_the_scale_of_the_loss_though_a_stable_rank_does
     assert printed_stable_rank(small).value > 2.0 * printed_stable_rank(large).value
 
 
+def test_a_kernel_is_wider_on_grids_longer_than_1_only():
+    """The grid is 0.6 and 0.1 beyond either end, or 6 and as much."""
+    for unit, variance in ((0.1, 1e-3), (1.0, 6.2e-3)):
+        measure = SpectralMeasure(10, (unit * NODES,), (WEIGHTS,), np.empty(0))
+        found = printed_stable_rank(measure, Reading(margin=0.1, variance=1e-3))
+        assert found.kernel_deviation**2 == pytest.approx(variance)
+        fixed = printed_stable_rank(measure, Reading(margin=0.1, variance=1e-3, scaled=False))
+        assert fixed.kernel_deviation**2 == pytest.approx(1e-3)
+
+
+def test_runs_of_unequal_lengths_have_their_mean_number_of_points():
+    more = np.array([-3.0, -1.0, 0.0, 1.0, 2.0, 2.5, 3.5])
+    two = SpectralMeasure(10, (NODES, more), (WEIGHTS, np.full(7, 1 / 7)), np.empty(0))
+    assert printed_stable_rank(two, RAW_NODES).points == 5
+    top = (0.1 * 16 + 3.5**2 / 7) / 2
+    mean = (0.3 * 4 + 0.6 * 0.25 + 0.1 * 16 + (more**2).mean()) / 2
+    assert printed_stable_rank(two, RAW_NODES).value == pytest.approx(mean / top)
+
+
 def test_bad_readings_are_one_line():
     for bad, match in (
         ({"support": "curve"}, "support must be one of grid, nodes, got 'curve'"),

@@ -98,6 +98,18 @@ def test_where_products_or_rows_do_not_suffice_the_result_says_so():
     assert extreme_eigenpairs(rotated([3.0, 2.0, 2.0]), 2, 1, rng=np.random.default_rng(0)).missed == 0.0
 
 
+@pytest.mark.parametrize("unit", [2.0**40, 2.0**-40])
+def test_all_numbers_have_the_unit_of_the_matrix(unit):
+    matrix = rotated(np.linspace(-1.0, 1.0, 120) ** 3).matrix
+    one, other = (
+        extreme_eigenpairs(DenseOperator(size * matrix), 3, 2, tolerance=1e-2, rng=np.random.default_rng(0))
+        for size in (1.0, unit)
+    )
+    assert 0.0 < one.missed < 1.0
+    for name in ("values", "residuals", "missed", "rounding"):
+        np.testing.assert_allclose(getattr(other, name), unit * getattr(one, name), rtol=1e-9)
+
+
 def test_a_report_lists_copies_or_says_that_they_may_be_missing():
     model, loss, (x, y) = linear(40, 3)
     settings = {"outliers": 6, "probes": 1, "steps": 5}

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from hessian import CurvatureError, DenseOperator, SpectralMeasure, spectral_measure
+from hessian.lanczos.krylov import RitzPairs
 
 ONE = SpectralMeasure(4, (np.array([-1.0, 3.0]), np.array([1.0, 2.0])), (np.array([0.5, 0.25]),) * 2, np.array([5.0]))
 """Two probes and one atom of mass 1/4."""
@@ -69,6 +70,16 @@ def test_three_vectors_give_the_rule_of_a_basis(dtype):
         grid = np.array([-0.5, 0.0, 0.5, 10.0, 30.0])
         np.testing.assert_allclose(one.cdf(grid), other.cdf(grid), atol=0.05 if not same else 1e-5)
     assert int((other.nodes[0] > 40.0).sum()) > 1  # copies
+
+
+def test_rounding_is_that_of_the_largest_modulus_taken_out():
+    """The pair of -1e6 is taken out, next to which the products with the rest are rounded."""
+    for sign in (-1.0, 1.0):
+        matrix = sign * torch.diag(torch.cat([torch.tensor([1e6]), torch.linspace(0.0, 1.0, 30)]).double())
+        pairs = RitzPairs(np.array([sign * 1e6]), torch.eye(31).double()[:1], np.zeros(1))
+        found = spectral_measure(DenseOperator(matrix), rng=np.random.default_rng(0), probes=1, steps=3, without=pairs)
+        assert found.rounding == pytest.approx(10.0 * np.finfo(float).eps * 1e6, rel=0.5)
+        assert found.atoms.tolist() == [sign * 1e6]
 
 
 def test_three_vectors_stop_where_a_space_is_invariant():

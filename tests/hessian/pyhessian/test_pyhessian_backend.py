@@ -332,3 +332,25 @@ def test_the_defaults_are_those_of_the_package():
             "n_v": stated.runs,
         }
         assert {name: parameters[name].default for name in names} == {name: own[name] for name in names}
+
+
+@pytest.mark.parametrize(("part", "taken"), [(0.7, False), (1.4, True)])
+def test_the_density_of_small_eigenvalues_is_refused_below_twice_what_is_added_over_the_tolerance(part, taken):
+    """The Hessian of a |w|^2 / 2 is a times the identity; the border is a = 2e-6 / 1e-2."""
+    a = part * 2e-4
+    model = nn.Linear(3, 1, bias=False, dtype=torch.float64)
+    data = (3.0**0.5 * torch.eye(3, dtype=torch.float64), torch.zeros(3, 1, dtype=torch.float64))
+
+    def ask():
+        return density_quadrature(
+            model,
+            lambda x, y: a * ((x - y) ** 2).mean() / 2.0,
+            data,
+            PyHessianSettings(iterations=2, runs=1, tolerance=1e-2),
+        )
+
+    if taken:
+        assert np.abs(ask().nodes[0]).max() == pytest.approx(a, rel=0.02)
+    else:
+        with pytest.raises(CurvatureError, match=r"adds 1e-06 to its divisor, .* only those from 0\.0002 on"):
+            ask()

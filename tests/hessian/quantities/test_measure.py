@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from scipy.stats import t as student
 from torch import nn
 
 from hessian import (
@@ -119,6 +120,25 @@ def test_a_zero_matrix_has_all_but_a_stable_rank():
     assert not found["diagonal"].value.any()
     with pytest.raises(CurvatureError, match="zero to rounding: its stable rank is not defined"):
         measure(zero, "trace,stable-rank")
+
+
+@pytest.mark.parametrize("unit", [2.0**-100, 2.0**100])
+def test_all_numbers_of_a_result_have_the_unit_of_the_matrix(unit):
+    """A power of two changes no digit: also those of what is uncertain, and of the parts' deviations."""
+    names = ("trace", "sharpness", "smallest", "frobenius-squared", "diagonal")
+    matrix = rotated(np.r_[4.0, 3.0, np.linspace(0.0, 1.0, 28)])
+    one, other = (
+        measure(DenseOperator(matrix * size), ",".join(names), basis=6, products=50, relative_width=0.01)
+        for size in (1.0, unit)
+    )
+    for name in names:
+        power = 2 if name == "frobenius-squared" else 1
+        for part in ("value", "low", "high", *(("sd",) if name == "diagonal" else ("uncertain",))):
+            np.testing.assert_allclose(getattr(other[name], part), unit**power * getattr(one[name], part), rtol=1e-9)
+        assert other[name].reached == one[name].reached
+        assert other[name].probes == one[name].probes
+    assert one["sharpness"].uncertain > 0.0
+    assert one["diagonal"].sd.min() > 0.0
 
 
 @pytest.mark.parametrize("unit", [1e-30, 1e30])
@@ -302,6 +322,11 @@ def test_a_diagonal_is_unbiased_with_standard_errors_of_the_right_size():
     for seed in range(30):
         found = measure(DenseOperator(matrix), "diagonal", relative_width=0.3, products=60, seed=seed)["diagonal"]
         scores.append((found.value - matrix.diagonal().numpy()) / found.sd)
+        quantile = student.ppf(0.975, found.probes - 1)
+        assert found.high - found.value == pytest.approx(quantile * found.sd, rel=1e-6)
+        assert found.value - found.low == pytest.approx(quantile * found.sd, rel=1e-6)
+        width = np.linalg.norm(found.high - found.low) / np.linalg.norm(found.value)
+        assert found.reached is bool(width <= 0.3)
     scores = np.array(scores)
     assert abs(scores.mean()) < 0.05
     assert 0.9 < scores.std() < 1.3  # of Student's law with few degrees of freedom

@@ -1,5 +1,6 @@
 """Traces by the difference from an earlier matrix: exact without a change, and intervals that hold for any change."""
 
+from dataclasses import replace
 from math import inf, sqrt
 
 import numpy as np
@@ -39,6 +40,23 @@ def test_an_unchanged_matrix_has_the_trace_of_the_earlier_one_at_one_product_for
     assert found.variance < 1e-20
     assert anchor.cost == 3 + 8
     assert found.trace.reached
+
+
+def test_the_interval_of_a_change_by_hand():
+    """Variances of the earlier trace and of the mean of 8 forms, with 5 and 8 degrees of freedom."""
+    basis = basis_of(np.random.default_rng(5))
+    operator, anchor = anchor_of(basis, 5, variance=0.04)
+    anchor = replace(anchor, degrees=5.0)
+    moved = torch.from_numpy((basis * (VALUES + np.linspace(0.0, 1.0, P))) @ basis.T)
+    found = anchor.follow(DenseOperator((moved + moved.T) / 2.0), 0.05, 0.9)
+    half = half_of_sum([(0.04, 5.0), (found.variance / 8, 8.0)], 0.9)
+    assert found.trace.width == pytest.approx(2.0 * half, rel=1e-6)
+    rounded = anchor.follow(operator, 0.05, 0.9).trace
+    uncertain = replace(rounded, uncertain=0.5)
+    start = WarmStart(torch.from_numpy(basis[:, :3].T.copy()), VALUES, 50, 0.0, variance=0.0, degrees=inf)
+    wide = TraceAnchor.of(operator, start, uncertain, 8, np.random.default_rng(0))
+    assert wide.slack == pytest.approx(0.25, rel=1e-6)
+    assert wide.follow(operator, 0.05, 0.9).trace.uncertain == pytest.approx(0.5, rel=1e-6)
 
 
 def test_a_change_along_the_kept_vectors_is_seen_without_chance():
@@ -86,6 +104,10 @@ def test_a_change_that_is_too_large_for_the_width_says_so():
     found = anchor.follow(DenseOperator(torch.from_numpy(noise @ noise.T)), 0.05, 0.95)
     assert not found.trace.reached
     assert found.trace.limit
+    share = found.trace.width / found.trace.value
+    for width, reached in ((0.999 * share, False), (1.001 * share, True)):
+        again = anchor.follow(DenseOperator(torch.from_numpy(noise @ noise.T)), width, 0.95).trace
+        assert (again.reached, bool(again.limit)) == (reached, not reached)
 
 
 def test_products_that_are_not_finite_are_refused():

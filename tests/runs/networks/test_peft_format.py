@@ -255,7 +255,7 @@ def test_layers_keep_the_ranks_of_the_adapter_that_they_start_from(tmp_path, nam
         lora_alpha=7,
         target_modules=["v_proj", "down_proj"],
         rank_pattern={"down_proj": 4, "layers.0.self_attn.v_proj": 3},
-        alpha_pattern={"v_proj": 5.0},
+        alpha_pattern={"q_proj|v_proj": 5.0},
         init_lora_weights=False,
         task_type="CAUSAL_LM",
     )

@@ -127,6 +127,9 @@ HOLDERS = {
     "on a text": lambda x: with_attribute(OfText("a"), x),
     "on a number": lambda x: with_attribute(OfNumber(1.0), x),
     "on a function": lambda x: with_attribute(lambda w: w, x),
+    "in a default": lambda x: lambda w, own=x: w,
+    "in a keyword default": lambda x: lambda w, *, own=x: w,
+    "in a closure": lambda x: lambda w: (w, x),
     "on a partial function": lambda x: with_attribute(functools.partial(adding), x),
 }
 

@@ -30,9 +30,10 @@ from runs.settings import RunError
 from runs.silos.client_store import HISTORY, ClientStore, keyed_digest
 from runs.silos.executor import Silos
 from runs.silos.fingerprint import fingerprint, fingerprint_of
+from runs.silos.membership import Membership
 from runs.silos.problem import RemoteClient, SiloSettings
 from runs.silos.server import serve
-from runs.silos.transport import AnswerPolicy
+from runs.silos.transport import AnswerPolicy, ClientFacts
 from runs.silos.wire import PROTOCOL, Message, MessageError
 from workloads.image_networks.initial import initialise
 from workloads.partition import Even
@@ -132,6 +133,27 @@ def test_the_largest_number_of_samples_is_taken_and_reported(tmp_path):
     (line,) = [text for text in said if "it decides every mean" in text]
     assert line.startswith("silo east: says that it has 9.0072e+15 samples")
     assert not [text for text in met(tmp_path)[1] if "decides" in text]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "large"),
+    [
+        ([3, 3000], {}),
+        ([3, 3001], {"b": "3001 samples, 1e+03 times"}),
+        ([40000, 7], {"a": "40000 samples, 5.71e+03 times"}),
+        ([1, 2, 1001, 4], {}),
+        ([1, 2, 2001, 400000], {"c": "2001 samples, 1e+03 times", "d": "400000 samples, 2e+05 times"}),
+        ([1, 20, 4001], {}),
+        ([5000], {}),
+    ],
+)
+def test_silos_are_large_from_a_thousand_times_the_one_in_the_middle_on(sizes, large):
+    """The smaller one of two in the middle counts, so one of two silos may be large."""
+    found = Membership("abcd"[: len(sizes)], None, None, print)
+    found.about = {k: ClientFacts(float(size), False, frozenset(), "") for k, size in enumerate(sizes)}
+    said = "silo {}: says that it has {} as many as the silo in the middle"
+    expected = [said.format(*one) for one in large.items()]
+    assert [line.partition(";")[0] for line in found.describe_large()] == expected
 
 
 def test_a_silo_refuses_a_server_of_another_protocol_with_both_versions(tmp_path):

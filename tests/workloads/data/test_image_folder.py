@@ -67,6 +67,16 @@ def test_colours_come_first_and_one_coloured_image_makes_all_coloured(animals):
     assert train.pixel_deviation == pytest.approx(colours.std(axis=1))
 
 
+@pytest.mark.parametrize("coloured", [("train", "a"), ("test", "b"), None])
+def test_a_coloured_image_of_either_split_makes_both_coloured(tmp_path, coloured):
+    for split in ("train", "test"):
+        for name in "ab":
+            level = grey(7, (4, 4, 3)) if (split, name) == coloured else grey(7)
+            write(tmp_path / split / name / "1.png", level)
+    for found in read_folder(tmp_path):
+        assert found.images.shape == ((2, 4, 4) if coloured is None else (2, 3, 4, 4))
+
+
 def test_side_averages_the_central_square(tmp_path):
     pixels = np.zeros((4, 10))
     pixels[:, 3:5], pixels[:, 5:7], pixels[:, :3], pixels[:, 7:] = 40, 80, 255, 255

@@ -48,6 +48,33 @@ def test_one_full_batch_step_is_gradient_descent(clouds):
         torch.testing.assert_close(new, old - 0.5 * gradient, rtol=0, atol=1e-14)
 
 
+@pytest.mark.parametrize("kind", ["adam", "sgd"])
+def test_steps_are_those_of_torch_with_all_settings(clouds, kind):
+    """Three full batches with momentum and decay of the weights."""
+    x, y = clouds
+    model, by_hand = perceptron(2, (4,), 3, seed=0), perceptron(2, (4,), 3, seed=0)
+    fit(model, x, y, FitSettings(3, 200, 0.05, kind, momentum=0.6, weight_decay=0.3))
+    made = {
+        "adam": lambda weights: torch.optim.Adam(weights, lr=0.05, weight_decay=0.3),
+        "sgd": lambda weights: torch.optim.SGD(weights, lr=0.05, momentum=0.6, weight_decay=0.3),
+    }[kind](list(by_hand.parameters()))
+    for _ in range(3):
+        made.zero_grad()
+        nn.functional.cross_entropy(by_hand(x), y).backward()
+        made.step()
+    for new, expected in zip(model.parameters(), by_hand.parameters(), strict=True):
+        torch.testing.assert_close(new, expected)
+
+
+def test_the_accuracy_is_that_of_all_samples():
+    """2,500 of 4,100 are classified rightly, all of them among the first ones."""
+    model = nn.Linear(1, 2, bias=False)
+    with torch.no_grad():
+        model.weight.copy_(torch.tensor([[1.0], [-1.0]]))
+    y = (torch.arange(4100) >= 2500).long()
+    assert fit(model, torch.ones(4100, 1), y, FitSettings(epochs=0)).accuracy == 2500 / 4100
+
+
 @pytest.mark.parametrize("batch", [64, 96, 199, 1000])
 def test_the_loss_of_an_epoch_is_the_mean_over_its_samples(clouds, batch):
     """Steps too small to matter: the last batch has 8, 8 or 1 of the 200 samples, or all of them."""

@@ -6,6 +6,7 @@ from torch import nn
 from torch.func import functional_call
 
 from workloads.image_networks.alexnet import alexnet, alexnet_shapes
+from workloads.image_networks.initial import initialise
 from workloads.image_networks.resize import adapt_network
 from workloads.image_networks.resnet import resnet, resnet_shapes
 from workloads.image_networks.two_layer import two_layer, two_layer_shapes
@@ -180,6 +181,24 @@ def test_a_single_pixel_is_surrounded_by_its_copies():
     for side in (0, -1, 5):
         with pytest.raises(ValueError, match=f"net takes images of at most 4 x 4, got {side} x {side}"):
             adapt_network("net", side, 4, "pad")
+
+
+@pytest.mark.parametrize("fan", ["in", "out"])
+def test_initial_weights_have_the_variances_that_are_stated(fan):
+    """Kernels 3 x 5 of 20 and 50 channels; of two linear layers the first has a ReLU behind it, thus the factor 2."""
+    with torch.device("meta"):
+        shapes = nn.Sequential(
+            nn.Conv2d(20, 50, (3, 5)), nn.Linear(300, 100), nn.ReLU(), nn.Linear(100, 300), nn.Tanh(), nn.LayerNorm(7)
+        )
+    made = initialise(shapes, 3, torch.float64, fan=fan)
+    conv, first, _, second, _, norm = made
+    channels = {"in": 20, "out": 50}[fan]
+    for layer, variance in ((conv, 2 / (channels * 15)), (first, 2 / 300), (second, 1 / 100)):
+        spread = (2 / layer.weight.numel()) ** 0.5
+        assert float(layer.weight.detach().square().mean()) / variance == pytest.approx(1.0, abs=5 * spread)
+        assert not layer.bias.any()
+    assert norm.weight.tolist() == [1.0] * 7
+    assert norm.bias.tolist() == [0.0] * 7
 
 
 def test_the_base_of_the_two_layer_network_has_the_variance_that_is_stated():
