@@ -183,17 +183,21 @@ def next_rate(values: Mapping[float, float], grid: Sequence[float], scale: str =
     best = best_rate(values)
     if best == min(values) or not any(values.values()):
         beyond = max(rate for rate in _decades(grid, -1) if rate < min(values))
-        return beyond if beyond * BEYOND >= min(grid) else None
+        return beyond if beyond >= _twelve_digits(min(grid) / BEYOND) else None
     if best == max(values):
         beyond = min(rate for rate in _decades(grid, 1) if rate > max(values))
-        return beyond if beyond <= max(grid) * BEYOND else None
+        return beyond if beyond <= _twelve_digits(max(grid) * BEYOND) else None
     return None
 
 
 def _decades(grid: Sequence[float], sign: int) -> list[float]:
     """Return the grid and its next four decades in a direction, rounded to twelve digits."""
-    further = [float(f"{rate * 10.0 ** (sign * power):.12g}") for power in range(1, 5) for rate in grid]
+    further = [_twelve_digits(rate * 10.0 ** (sign * power)) for power in range(1, 5) for rate in grid]
     return [*grid, *further]
+
+
+def _twelve_digits(rate: float) -> float:
+    return float(f"{rate:.12g}")
 
 
 def describe_rates(choice: pd.DataFrame, grid: Sequence[float]) -> str:

@@ -135,6 +135,9 @@ def test_smaller_rates_follow_where_every_run_fails():
     assert next_rate({0.3: 0.0, 0.1: 0.0}, (0.3, 0.1)) == 0.03
     assert next_rate({0.3: 0.0, 0.1: 0.0, 0.03: 0.5}, (0.3, 0.1)) == 0.01
     assert next_rate({0.3: 0.0, 0.1: 0.0, 0.001: 0.0}, (0.3, 0.1)) is None
+    # The last rate that is tried is a hundred times smaller, although 1e-6 x 100 is below 1e-4 in rounding.
+    assert next_rate({1e-4: 0.5, 1e-3: 0.4, 1e-5: 0.6}, (1e-4, 1e-3)) == 1e-6
+    assert next_rate({1e-4: 0.5, 1e-3: 0.4, 1e-5: 0.6, 1e-6: 0.7}, (1e-4, 1e-3)) is None
     assert next_rate({0.005: 0.5, 0.01: 0.6, 0.02: 0.7, 0.05: 0.8}, (0.005, 0.01, 0.02, 0.05)) == 0.1
     assert next_rate({0.005: 0.5, 0.01: 0.5, 0.02: 0.4, 0.05: 0.3}, (0.005, 0.01, 0.02, 0.05)) == 0.002
 
