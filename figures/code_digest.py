@@ -7,7 +7,7 @@ that is imported on the way, the digest also covers statements that run at impor
 comments, docstrings, layout, the words of annotations, modules that draw (`X_picture`), and modules that count the cost
 of a run (`X_cost`, `cost`). A definition that moves to another module leaves the digest as it is.
 
-It follows names as they are written. So it does not see what a string names at run time, files that are no code, or a
+It follows names as they are written. So it does not see what a string names at run time, files other than Python, or a
 definition that nothing but its own decorator refers to.
 """
 

@@ -238,8 +238,7 @@ def read_run_of(folder: Path, digest: str) -> FoundRun:
         )
     if digest not in _digests(run.folder):
         raise RunError(
-            f"{run.folder} has a run of other settings than its name stands for; move it away, and the run is made "
-            f"again"
+            f"{run.folder} has a run whose settings are not those of its name; move it away, and the run is made again"
         )
     return run
 

@@ -52,7 +52,7 @@ def test_a_run_of_other_settings_under_the_name_of_a_run_is_refused(tmp_path, se
     shutil.rmtree(first.run.folder)
     shutil.copytree(second.run.folder, first.run.folder)
     for call in (carry_out, missing_runs):
-        with pytest.raises(RunError, match="a run of other settings than its name stands for; move it away"):
+        with pytest.raises(RunError, match="a run whose settings are not those of its name; move it away"):
             call(rates[0], tmp_path / "store")
     first.run.folder.rename(tmp_path / "away")
     assert [outcome.run.rows for outcome in carry_out(rates[0], tmp_path / "store")] == [first.run.rows]
