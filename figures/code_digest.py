@@ -121,6 +121,8 @@ class _Value:
         if isinstance(value, set | frozenset):
             return f"set {sorted(map(self.describe, value))}"
         if isinstance(value, ModuleType):
+            place = self._place_of(value)
+            self.names += () if place is None else ((place, name) for name in _read(place).definitions)
             return f"module {value.__name__}"
         if isinstance(value, FunctionType | type):
             return self._describe_function(value)
@@ -129,13 +131,8 @@ class _Value:
         return f"object {self._join((type(value), getattr(value, '__wrapped__', None), _state_of(value)))}"
 
     def _describe_function(self, value: FunctionType | type) -> str:
-        file = getattr(sys.modules.get(value.__module__), "__file__", None)
-        place = None if file is None else Path(file).resolve()
-        if (
-            place is not None
-            and place.is_relative_to(self.root)
-            and _PACKAGES not in place.parts[len(self.root.parts) :]
-        ):
+        place = self._place_of(sys.modules.get(value.__module__))
+        if place is not None:
             own = value.__qualname__.split(".")[0]
             line = value.__code__.co_firstlineno if isinstance(value, FunctionType) and own == "<lambda>" else None
             names = [own] if line is None else _definitions_at(place, line)
@@ -144,6 +141,15 @@ class _Value:
             return f"type {value.__qualname__}"
         cells = [cell.cell_contents for cell in value.__closure__ or ()]
         return f"function {value.__qualname__} {self._join((cells, value.__defaults__, value.__kwdefaults__))}"
+
+    def _place_of(self, module: ModuleType | None) -> Path | None:
+        """Return the file of a module of the project, and None for others."""
+        file = getattr(module, "__file__", None)
+        if file is None:
+            return None
+        place = Path(file).resolve()
+        inside = place.is_relative_to(self.root) and _PACKAGES not in place.relative_to(self.root).parts
+        return place if inside else None
 
     def _join(self, values: Iterable[Any]) -> str:
         return f"({', '.join(map(self.describe, values))})"
@@ -296,7 +302,7 @@ def _definition(project: _Project, file: Path, name: str, changed: int) -> tuple
 
 @cache
 def _statement(project: _Project, file: Path, statement: ast.stmt) -> tuple[str, list[Reference]]:
-    """Return the text of a statement as it runs, with the origins of names, and remove the rest of it from memory."""
+    """Return the text of a statement as it runs, with the origins of names; it loses docstrings and annotations."""
     outside, found = project.reference_all(statement, file)
     return "\n".join([ast.unparse(_Stripper().visit(statement)), *outside]), found
 

@@ -199,9 +199,11 @@ HELD = {
     "closure": ("made(3)", "made(4)"),
     "default": ("by_default(3)", "by_default(4)"),
     "method": ("Sizes(3).data", "Sizes(4).data"),
+    "module": ("partial(f, math)", "partial(f, cmath)"),
     "object that is called": ("partial(f, Sizes(3))", "partial(f, Other(3))"),
 }
 HOLDERS = """
+import cmath, math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
