@@ -252,22 +252,36 @@ def _run_folder(out: Path, name: str, sources: str, from_nothing: bool) -> Itera
             anew.parent.rmdir()
 
 
+_WHOLE = re.compile(r"0|-?[1-9][0-9]*")
+_NUMBER = re.compile(r"-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?|inf)|nan")
+
+
 def read_table(csv: str) -> DataFrame:
-    """Return the table of a CSV file, exact to the last bit: the parsers of pandas round differently by version."""
-    import numpy as np
+    """Return the table of a CSV file, exact to the last bit: the parsers of pandas round differently by version.
+
+    A column has numbers if all of its entries are written as pandas writes numbers. Whole numbers beyond 64 bits stay
+    whole. Every other column has texts, unless all of its entries are True or False.
+    """
     import pandas as pd
 
-    table = pd.read_csv(io.StringIO(csv), dtype=object, keep_default_na=False)
+    table = pd.read_csv(io.StringIO(csv, newline=""), dtype=object, keep_default_na=False, lineterminator="\n")
     for name in table.columns:
-        for kind in (np.int64, np.float64):
-            try:
-                table[name] = table[name].to_numpy(dtype=object).astype(kind)
-                break
-            except (ValueError, OverflowError):
-                continue
-        else:
-            table[name] = table[name].astype(str)
+        table[name] = _convert([str(text) for text in table[name]])
     return table
+
+
+def _convert(texts: list[str]) -> Any:
+    import numpy as np
+
+    if all(map(_WHOLE.fullmatch, texts)):
+        numbers = [int(text) for text in texts]
+        small = all(-(2**63) <= number < 2**63 for number in numbers)
+        return np.array(numbers, dtype=np.int64 if small else object)
+    if all(map(_NUMBER.fullmatch, texts)):
+        return np.array([float(text) for text in texts])
+    if set(texts) <= {"True", "False"}:
+        return np.array([text == "True" for text in texts])
+    return texts
 
 
 def render(draw: Callable[[], Picture], kinds: Sequence[str] = tuple(_FORMATS)) -> dict[str, bytes]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from figures.code_digest import code_digest
 
@@ -53,22 +53,54 @@ def _content(file: Path, changed: int) -> bytes:
     """Return the executable content of one state of a file: Python without comments, docstrings and empty lines."""
     if file.suffix != ".py":
         return file.read_bytes()
-    text = file.read_text(encoding="utf-8")
-    lines, nodes = text.split("\n"), list(ast.walk(ast.parse(text)))
-    for node in nodes:
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            rows = range(node.lineno - 1, node.end_lineno or node.lineno)
-            lines[rows.start : rows.stop] = [""] * len(rows)
+    data = file.read_bytes()
+    text = io.TextIOWrapper(io.BytesIO(data), tokenize.detect_encoding(io.BytesIO(data).readline)[0]).read()
+    lines, tree = text.split("\n"), ast.parse(text)
+    nodes = list(ast.walk(tree))
+    docstrings = [node for node in nodes if _is_docstring(node)]
+    if not all(_is_alone(node, lines) for node in docstrings):
+        return ast.dump(_WithoutStrings().visit(tree)).encode()
+    for node in docstrings:
+        first, last = node.lineno - 1, node.end_lineno or node.lineno
+        lines[first:last] = [""] * (last - first)
     for row, column in _comments(text, lines, nodes).items():
         lines[row] = lines[row][:column]
-    return "\n".join(line.rstrip() for line in lines if line.strip()).encode()
+    # The end of a line within a string is part of the string.
+    kept = {row for node in nodes if _is_string(node) for row in range(node.lineno - 1, (node.end_lineno or 1) - 1)}
+    for node in docstrings:
+        kept.difference_update(range(node.lineno - 1, node.end_lineno or node.lineno))
+    rows = [line if row in kept else line.rstrip() for row, line in enumerate(lines) if row in kept or line.strip()]
+    return "\n".join(rows).encode()
+
+
+class _WithoutStrings(ast.NodeTransformer):
+    """A transformer that replaces bare strings by `pass`."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        """Replace a bare string."""
+        return ast.Pass() if _is_docstring(node) else node
+
+
+def _is_docstring(node: ast.AST) -> TypeGuard[ast.Expr]:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def _is_string(node: ast.AST) -> TypeGuard[ast.expr]:
+    """Return whether a node is a string, one of bytes, or one with values in it."""
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes))
+
+
+def _is_alone(node: ast.Expr, lines: Sequence[str]) -> bool:
+    """Return whether a docstring shares its lines with nothing but a comment."""
+    last = lines[(node.end_lineno or node.lineno) - 1].encode()[node.end_col_offset or 0 :].strip()
+    return not lines[node.lineno - 1].encode()[: node.col_offset].strip() and (not last or last.startswith(b"#"))
 
 
 def _comments(text: str, lines: Sequence[str], nodes: Iterable[ast.AST]) -> dict[int, int]:
     """Return the column of the comment of each row, from 0, given the lines without docstrings."""
     strings: dict[int, list[tuple[int, int]]] = {row: [] for row, line in enumerate(lines) if "#" in line}
     for node in nodes:
-        if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)):
+        if _is_string(node):
             last, end = node.end_lineno or node.lineno, node.end_col_offset or 0
             for row in range(node.lineno - 1, last):
                 if row in strings:

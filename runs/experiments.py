@@ -18,7 +18,7 @@ from typing import Any
 from algorithms.federation import FederationError
 from runs.folder import BusyError, Progress, train
 from runs.index import SETTINGS
-from runs.listing import EVERY, FoundRun, find_runs
+from runs.listing import EVERY, FoundRun, read_run_of
 from runs.plan import Plan, make_plan
 from runs.settings import Conduct, RunError, at_least
 
@@ -137,7 +137,9 @@ def missing_runs(experiment: Experiment, store: Path) -> list[tuple[Trial, int]]
     Raises:
         RunError: The settings are not valid, or a run cannot be read.
     """
-    return [(trial, seed) for trial, seed in experiment.runs if not _is_complete(_folder(trial, seed, store), trial)]
+    return [
+        (trial, seed) for trial, seed in experiment.runs if not _is_complete(_folder(trial, seed, store), trial, seed)
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +212,7 @@ def _run_trial(
     """Make a run unless it is complete. Return why it failed, an empty text, or None if another process makes it."""
     folder = _folder(trial, seed, store)
     try:
-        while not _is_complete(folder, trial):  # as it does after a line of the same settings
+        while not _is_complete(folder, trial, seed):  # as it does after a line of the same settings
             train(_with_longer_rounds(trial.plan(seed, root, device), folder), folder, progress)
             folder = _folder(trial, seed, store)  # another process may have been there in between
     except BusyError:
@@ -263,9 +265,10 @@ def _folder(trial: Trial, seed: int, store: Path) -> Path:
     A run serves a trial if it was evaluated in every round that the trial asks for. An interrupted, failed or current
     run is left to trials with the same evaluations, which find it as they left it.
     """
-    shared = store / trial.plan(seed).folder
+    plan = trial.plan(seed)
+    shared = store / plan.folder
     own = shared.with_name(f"{shared.name}{EVERY}{trial.every}")
-    run = find_runs(shared)[0] if (shared / SETTINGS).exists() else None
+    run = read_run_of(shared, plan.digest) if (shared / SETTINGS).exists() else None
     serves = run is None or not _unevaluated(run, trial)
     if run is not None and serves and run.done >= trial.rounds:
         return shared
@@ -282,19 +285,22 @@ def _unevaluated(run: FoundRun, trial: Trial) -> list[int]:
     return [number for number in asked if number not in evaluated]
 
 
-def _is_complete(folder: Path, trial: Trial) -> bool:
-    return (folder / SETTINGS).exists() and find_runs(folder)[0].done >= trial.rounds
+def _is_complete(folder: Path, trial: Trial, seed: int) -> bool:
+    return (folder / SETTINGS).exists() and read_run_of(folder, trial.plan(seed).digest).done >= trial.rounds
 
 
 def _with_longer_rounds(plan: Plan, folder: Path) -> Plan:
     """Return the plan, with at least as many rounds as the interrupted run in a folder."""
     if not (folder / SETTINGS).exists():
         return plan
-    return replace(plan, conduct=replace(plan.conduct, rounds=max(plan.conduct.rounds, find_runs(folder)[0].rounds)))
+    return replace(
+        plan, conduct=replace(plan.conduct, rounds=max(plan.conduct.rounds, read_run_of(folder, plan.digest).rounds))
+    )
 
 
 def _outcome(trial: Trial, seed: int, store: Path, failures: Mapping[tuple[str, int], str]) -> Outcome:
-    run, failure = find_runs(_folder(trial, seed, store))[0], failures.get((trial.label, seed), "")
+    run = read_run_of(_folder(trial, seed, store), trial.plan(seed).digest)
+    failure = failures.get((trial.label, seed), "")
     lacking = [] if failure else _unevaluated(run, trial)
     if lacking:
         raise RunError(f"{run.folder} was not evaluated after round {lacking[0]}; move it away, and it is run again")

@@ -225,6 +225,24 @@ def drop_edited(runs: Sequence[FoundRun]) -> list[FoundRun]:
     return kept
 
 
+def read_run_of(folder: Path, digest: str) -> FoundRun:
+    """Read the run in a folder, which must be the one with a digest of its settings (`runs.plan.Plan.digest`).
+
+    Raises:
+        RunError: It is a run of other settings, its settings were edited, or it cannot be read.
+    """
+    run = find_runs(folder)[0]
+    if run.edited:
+        raise RunError(
+            f"{describe_edit(run)}; restore it from a copy, or move the folder away and the run is made again"
+        )
+    if digest not in _digests(run.folder):
+        raise RunError(
+            f"{run.folder} has a run whose settings are not those of its name; move it away, and the run is made again"
+        )
+    return run
+
+
 def describe_edit(run: FoundRun) -> str:
     """Return the line about a run whose settings were edited."""
     return f"{run.folder}: {SETTINGS} has been edited since the run wrote it"

@@ -93,17 +93,21 @@ def _beyond(values: Tries, grid: Sequence[float]) -> float | None:
     best, tried = best_rate(values), {rate for rate, _ in values}
     if best == min(tried) or not any(values.values()):
         beyond = max(rate for rate in _decades(grid, -1) if rate < min(tried))
-        return beyond if beyond * BEYOND >= min(grid) else None
+        return beyond if beyond >= _twelve_digits(min(grid) / BEYOND) else None
     if best == max(tried):
         beyond = min(rate for rate in _decades(grid, 1) if rate > max(tried))
-        return beyond if beyond <= max(grid) * BEYOND else None
+        return beyond if beyond <= _twelve_digits(max(grid) * BEYOND) else None
     return None
 
 
 def _decades(grid: Sequence[float], sign: int) -> list[float]:
     """Return the grid and its next four decades in a direction, rounded to twelve digits."""
-    further = [float(f"{rate * 10.0 ** (sign * power):.12g}") for power in range(1, 5) for rate in grid]
+    further = [_twelve_digits(rate * 10.0 ** (sign * power)) for power in range(1, 5) for rate in grid]
     return [*grid, *further]
+
+
+def _twelve_digits(rate: float) -> float:
+    return float(f"{rate:.12g}")
 
 
 def describe_rates(choice: DataFrame, grid: Sequence[float]) -> str:

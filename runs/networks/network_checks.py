@@ -55,11 +55,18 @@ def check_split(split: str, data: tuple[Tensor, Tensor]) -> Labelled:
     if len(x) == 0 or len(x) != len(y):
         raise FederationError(f"the {split} data have {len(x)} inputs and {len(y)} labels; each input needs one label")
     for what, values in (("input", x), ("label", y)):
-        if values.is_floating_point() and not bool((finite := values.isfinite().reshape(len(values), -1).all(1)).all()):
+        if not bool((finite := _finite_rows(values)).all()):
             raise FederationError(
                 f"{what} {int((~finite).nonzero()[0])} of the {split} data is not finite; correct it or leave it out"
             )
     return Labelled(x, y)
+
+
+def _finite_rows(values: Tensor) -> Tensor:
+    """Return of each row whether all of its numbers are finite."""
+    if values.is_floating_point() and values.element_size() == 1:  # torch compares no numbers of eight bits
+        values = values.to(torch.float32)
+    return values.isfinite().reshape(len(values), -1).all(1)
 
 
 def _stacked(split: str, what: str, part: Any, got: str) -> Tensor:

@@ -12,7 +12,7 @@ import rankproof
 from figures import make as making
 from figures.figure import Figure, FigureError, Settings
 from figures.ledger import all_figures, select
-from figures.make import make
+from figures.make import make, read_table
 from workloads.data.datasets import REGISTRY
 from workloads.data.idx import DataError
 from workloads.written import RECORD
@@ -187,3 +187,29 @@ def test_unknown_ids_name_near_ones():
         select(["stable-rank"])
     with pytest.raises(FigureError, match=r"known: .*rmt/spectrum"):
         select(["zzzz"])
+
+
+@pytest.mark.parametrize(
+    ("entries", "kind"),
+    [
+        ([2**53 + 1, -(2**63), 0], "int64"),
+        ([2**63, 2**70 + 1, -1], "object"),
+        ([0.1, 5e-324, -0.0], "float64"),
+        ([1.5, float("nan"), float("-inf")], "float64"),
+        ([True, False, True], "bool"),
+        (["1_000", "20", "3"], "str"),
+        (["007", "10", "3"], "str"),
+        (["007.5", "10", "3"], "str"),
+        (["٣", "4", "5"], "str"),
+        ([" 1", "2", "3"], "str"),
+        (["Infinity", "1", "2"], "str"),
+        (["a\rb", "c\nd", 'e"f'], "str"),
+        ([1 + 2j, 3j, 0j], "str"),
+    ],
+)
+def test_a_table_is_read_as_it_was_written(entries, kind):
+    table = pd.DataFrame({"row": range(3), "value": pd.Series(entries, dtype=object)})
+    found = read_table(table.to_csv(index=False, na_rep="nan", lineterminator="\n"))["value"]
+    assert [str(one) for one in found] == [str(one) for one in entries]
+    assert (kind == "str") == all(isinstance(one, str) for one in found)
+    assert kind == "str" or str(found.dtype) == kind

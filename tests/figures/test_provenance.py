@@ -117,6 +117,16 @@ def test_all_sources_count_where_the_numbers_have_no_module_of_their_own(project
         ('x = """\n# one\n"""', False),
         ("x = b'# one'", False),
         ("x = b'#'  # one", True),
+        ('x = """a\n\none"""', False),
+        ('x = """a\none\n\n"""', False),
+        ('x = """a one\nb"""', False),
+        ("x = f'''a one\n{1}'''", False),
+        ("'A'; x = 1  # one", True),
+        ("'A one'; x = 1", True),
+        ("'A'; x = ' one'", False),
+        ("x = ' one'; 'A'", False),
+        ("class one: 'A'", False),
+        ("'A'  # one\nx = 1", True),
         ("x = (b'a'\n b'# one')", False),
         ('x = b"""\n# one\n"""', False),
     ],
@@ -127,3 +137,35 @@ def test_a_sign_within_a_string_begins_no_comment(tmp_path, text, same):
         (tmp_path / name / "code.py").write_text(one, encoding="utf-8")
     first, second = (sources_digest(["code.py"], tmp_path / name) for name in ("one", "two"))
     assert (first == second) is same
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "same"),
+    [
+        ("x = '''a\n\nb'''", "x = '''a\nb'''", False),
+        ("x = '''a\n\n'''", "x = '''a\n'''", False),
+        ("x = '''a \nb'''", "x = '''a\nb'''", False),
+        ("x = f'''{1}\n\n'''", "x = f'''{1}\n'''", False),
+        ("x = 1\n\ny = 2", "x = 1\ny = 2  ", True),
+        ("def f():\n    '''A\n\n    b.'''\n    return 1", "def f():\n    '''A\n    b.'''\n    return 1", True),
+        ("'A'; x = 1", "'B'; x = 2", False),
+        ("x = 1; 'A'", "x = 2; 'A'", False),
+        ("def f(): 'A'; return 1", "def f(): 'A'; return 2", False),
+        ("class A: 'A'", "class B: 'A'", False),
+        ("class A: 'A'", "class A: 'B'", True),
+    ],
+)
+def test_ends_of_lines_in_strings_and_code_next_to_docstrings_count(tmp_path, text, other, same):
+    for name, one in (("one", text), ("two", other)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "code.py").write_text(one)
+    first, second = (sources_digest(["code.py"], tmp_path / name) for name in ("one", "two"))
+    assert (first == second) is same
+
+
+def test_a_source_is_read_in_its_own_encoding(tmp_path):
+    digests = []
+    for letter in ("é", "è"):
+        (tmp_path / "code.py").write_text(f"# coding: latin-1\nx = '{letter}'\n", encoding="latin-1")
+        digests.append(sources_digest(["code.py"], tmp_path))
+    assert len(set(digests)) == 2

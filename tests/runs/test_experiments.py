@@ -1,5 +1,6 @@
 """Experiments: what is missing is run, what was truncated goes on, and what two of them share is run once."""
 
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -40,6 +41,31 @@ def test_missing_runs_are_run_and_stand_from_then_on(tmp_path):
     assert rows(carry_out(both, tmp_path, say=said.append)) == rows(first)
     assert not said
     assert not missing_runs(both, tmp_path)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_run_of_other_settings_under_the_name_of_a_run_is_refused(tmp_path, seed):
+    rates = [Experiment((replace(ONE, settings={**GIVEN, "learning_rate": rate}, seeds=(0,)),)) for rate in (0.1, 0.2)]
+    (first,) = carry_out(rates[0], tmp_path / "store")
+    other = replace(rates[1].trials[0], seeds=(seed,))
+    (second,) = carry_out(Experiment((other,)), tmp_path / "others")
+    shutil.rmtree(first.run.folder)
+    shutil.copytree(second.run.folder, first.run.folder)
+    for call in (carry_out, missing_runs):
+        with pytest.raises(RunError, match="a run whose settings are not those of its name; move it away"):
+            call(rates[0], tmp_path / "store")
+    first.run.folder.rename(tmp_path / "away")
+    assert [outcome.run.rows for outcome in carry_out(rates[0], tmp_path / "store")] == [first.run.rows]
+
+
+def test_a_run_whose_settings_were_edited_is_refused(tmp_path):
+    (outcome,) = carry_out(Experiment((replace(ONE, seeds=(0,)),)), tmp_path)
+    path = outcome.run.folder / "settings.json"
+    text = path.read_text()
+    assert '"learning_rate": 0.1' in text
+    path.write_text(text.replace('"learning_rate": 0.1', '"learning_rate": 0.2'))
+    with pytest.raises(RunError, match=r"settings\.json has been edited since the run wrote it; restore it"):
+        carry_out(Experiment((replace(ONE, seeds=(0,)),)), tmp_path)
 
 
 @pytest.mark.parametrize("sweep", [None, Sweep(ThreadPoolExecutor(1))])

@@ -424,10 +424,25 @@ def with_nan():
     return x, y
 
 
+def with_complex_nan():
+    x, y = images()
+    x = x.to(torch.complex64)
+    x[5, 0, 1, 2] = complex(0.0, float("nan"))
+    return x, y
+
+
+def of_eight_bits():
+    x, y = images()
+    x[3, 0, 1, 2] = float("nan")
+    return x.to(torch.float8_e4m3fn), y
+
+
 @pytest.mark.parametrize(
     ("module", "train", "message"),
     [
         (None, with_nan(), "input 7 of the training data is not finite; correct it or leave it out"),
+        (None, with_complex_nan(), "input 5 of the training data is not finite; correct it or leave it out"),
+        (None, of_eight_bits(), "input 3 of the training data is not finite; correct it or leave it out"),
         (None, with_label(3), "sample 5 of the training data has label 3, but .* labels 0 to 2"),
         (None, with_label(-1), "sample 5 of the training data has label -1"),
         (None, (images()[0], images()[1][:-1]), "24 inputs and 23 labels; each input needs one label"),

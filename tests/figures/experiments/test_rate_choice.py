@@ -21,6 +21,9 @@ def first(values, seed=0):
         (dict(zip(GRID, (0.5, 0.6, 0.7, 0.8), strict=True)), GRID, [(0.1, 0)]),
         (dict(zip(GRID, (0.5, 0.5, 0.4, 0.3), strict=True)), GRID, [(0.002, 0)]),
         (dict(zip(GRID, (0.5, 0.6, 0.4, 0.3), strict=True)), GRID, []),
+        # The last rate that is tried is a hundred times smaller, although 1e-6 x 100 is below 1e-4 in rounding.
+        ({1e-4: 0.5, 1e-3: 0.4, 1e-5: 0.6}, (1e-4, 1e-3), [(1e-6, 0)]),
+        ({1e-4: 0.5, 1e-3: 0.4, 1e-5: 0.6, 1e-6: 0.7}, (1e-4, 1e-3), []),
         ({0.01: 0.5, 10**-1.5: 0.6}, (0.01, 10**-1.5), [(0.1, 0)]),
         ({0.01: 0.6, 10**-1.5: 0.5}, (0.01, 10**-1.5), [(float(f"{10**-2.5:.12g}"), 0)]),
     ],
