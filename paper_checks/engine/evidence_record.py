@@ -69,13 +69,13 @@ def evidence_of(result: Result) -> dict[str, Any]:
     numbers: dict[str, Any] = {}
     for one in judged.readings(claim):
         name = "printed" if one.first else one.reading.name
-        numbers |= _form(name, one.evidence)
+        numbers |= form_of(name, one.evidence)
         for constants, mutant in one.mutants:
             numbers |= _mutant(f"{name}, {_words(constants)}", mutant)
     if judged.control is not None:
-        numbers |= _form("control", judged.control)
+        numbers |= form_of("control", judged.control)
     if judged.correction is not None and claim.correction is not None:
-        numbers |= _form("correction", judged.correction)
+        numbers |= form_of("correction", judged.correction)
         for constants, mutant in zip(claim.correction.mutants, judged.correction_mutants, strict=False):
             numbers |= _mutant(f"correction, {_words(constants)}", mutant)
     for side in judged.neighbours:
@@ -102,7 +102,8 @@ def answer_of(answer: Replayed) -> dict[str, Any]:
     return {f"{name} {word}": value for word, value in values.items() if value is not None}
 
 
-def _form(name: str, evidence: Evidence) -> dict[str, Any]:
+def form_of(name: str, evidence: Evidence) -> dict[str, Any]:
+    """Return the numbers of one form of a claim, such as the correction, by their names with its own in front."""
     values = {
         "states": evidence.printed,
         "obtains": evidence.obtained,
