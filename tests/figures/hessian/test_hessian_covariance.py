@@ -197,6 +197,9 @@ def test_a_bootstrap_s_prediction_is_a_mean_over_its_draws(monkeypatch):
     values = np.sort(rng.uniform(0, 1, (2, 12)), axis=1)[:, ::-1] + np.array([[2.0], [4.0]])
     values[:, 0] = 2.0, 4.0
     shares = rng.uniform(0, 1, (2, 12, 12))
+    fitted = hessian_covariance.fit_covariance(
+        stage.eigenvalues, hessian_covariance.spectra_of(stage.factors, stage.vectors)
+    )
     monkeypatch.setattr(hessian_covariance, "bootstrap_eigenvalues", lambda *_: (values, shares))
     table = hessian_covariance.compare(stage, SIZES, Settings()).set_index(["model", "M", "quantity"]).sort_index()
     for M in SIZES.sizes:
@@ -205,7 +208,9 @@ def test_a_bootstrap_s_prediction_is_a_mean_over_its_draws(monkeypatch):
         assert rows.predicted["overlap 3"] == pytest.approx(shares[:, 2, 2].mean())
         assert rows.predicted["subspace"] == pytest.approx(shares[:, :known, :known].mean() * known)
         assert rows.predicted["alignment"] == pytest.approx((shares[:, 0].mean(axis=0) ** 2).sum())
-        covariance = table.loc["covariance", M]
-        whole = covariance.predicted["stable rank"] * covariance.predicted["eigenvalue 1"] ** 2
-        assert 0.5 < rows.predicted["stable rank"] * 10 / whole < 2
+        covariance, predicted = table.loc["covariance", M], fitted.predict(M, top=known)
+        assert rows.predicted["stable rank"] == pytest.approx(predicted.frobenius_squared / 10)
+        assert covariance.predicted["stable rank"] == predicted.stable_rank
+        assert covariance.predicted["subspace"] == pytest.approx(predicted.overlaps.sum() / known)
+        assert covariance.predicted["alignment"] == pytest.approx((predicted.overlaps[0] ** 2).sum())
         assert rows.measured.equals(covariance.measured.drop("intervals that hold"))
