@@ -416,7 +416,11 @@ def test_evidence_without_lines_is_that_of_a_statement_of_one_line():
 
 @pytest.mark.parametrize(
     ("best", "refuted", "said"),
-    [(2.0, 1.5, True), (0.5, 0.75, True), (1.4, 1.5, False), (0.8, 0.75, False), (2.0, 0.5, False), (2.0, None, False)],
+    [
+        *((2.0, 1.5, True), (1.501, 1.5, True), (1.5, 1.5, False), (1.4, 1.5, False)),
+        *((0.5, 0.75, True), (0.749, 0.75, True), (0.75, 0.75, False), (0.8, 0.75, False)),
+        *((2.0, 0.5, False), (2.0, None, False)),
+    ],
 )
 def test_a_best_value_beyond_a_refuted_one_is_a_defect(best, refuted, said):
     told = describe_overstated({"K": best}, [NoticedChange("other", 1.0, 1.1), NoticedChange("K", 1.0, refuted)])
