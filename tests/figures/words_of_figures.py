@@ -1,4 +1,4 @@
-"""What figures say about their stored numbers, and about the same numbers cut or mirrored, on record in one file.
+"""Sentences of figures about their stored numbers, and about the same numbers cut or mirrored, on record in one file.
 
 ``python tests/figures/words_of_figures.py`` writes the record again and prints what changed. Mirrored numbers change
 the order of methods, so sentences take their other branches; with one seed, intervals are undefined.
