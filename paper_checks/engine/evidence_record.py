@@ -91,13 +91,13 @@ def evidence_of(result: Result) -> dict[str, Any]:
 
 
 def answer_of(answer: Replayed) -> dict[str, Any]:
-    """Return what the replay of a stored file shows, by name: both sides, assumptions, set-up, and its line."""
+    """Return what the replay of a stored file shows, by name: sides, assumptions, set-up, and how the sides compare."""
     name = " ".join(filter(None, (answer.reading, answer.kind)))
     values = {
         "sides": None if answer.left is None else [answer.left, answer.right],
         "assumes": "; ".join(told if met else f"{told} (not met)" for told, met in answer.assumes) or None,
         "given": "; ".join(f"{name} = {value}" for name, value in answer.given.items()) or None,
-        "shows": answer.detail,
+        "shows": answer.detail.rpartition(": ")[2] if answer.kind == "witness" else None,
     }
     return {f"{name} {word}": value for word, value in values.items() if value is not None}
 
