@@ -59,6 +59,7 @@ docs: $(READY)
 	$(BIN)/python -m paper_checks.pages.overview docs
 	$(BIN)/python -m paper_checks.engine.constants docs/figures
 	$(BIN)/python -m paper_checks.pages.status_map docs/figures
+	$(BIN)/python -m figures.experiments.differences docs/figures
 	$(BIN)/python -m figures.rmt.crossing docs/figures
 	$(BIN)/python website/notebook.py
 

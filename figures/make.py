@@ -117,7 +117,7 @@ def make(
     settings.report("drawing")
     from figures.experiments.disclosures import finding, under_headline
 
-    apart, told = _differences(figure, settings)
+    apart, told = _differences(figure, settings, entry["differences"] if stored else None)
     below = under_headline(figure, table, settings)
     contents = {**render(lambda: figure.picture(table, below)), "csv": entry["csv"].encode()}
     seconds = time.perf_counter() - started
@@ -297,18 +297,23 @@ def _caption_with_origin(
     from figures.experiments.disclosures import borrowed_rates, close_rates, failed_runs, rates_at_an_end
 
     failed, rates = failed_runs(table), rates_at_an_end(table)
-    parts = (f"{failed}." if failed else "", rates, close_rates(table), borrowed_rates(figure, settings))
+    parts = (f"{failed}." if failed else "", rates, close_rates(table), borrowed_rates(table))
     told = "".join(f"{part} " for part in parts if part)
     return f"{figure.caption} {figure.sizes(table)} {told}{origin}Scale {settings.scale}, seed {settings.seed}.{kept}"
 
 
-def _differences(figure: Figure, settings: Settings) -> tuple[list[dict[str, str]], str]:
-    """Return the settings that differ from the paper's, for a manifest, and a sentence for the caption."""
+def _differences(
+    figure: Figure, settings: Settings, stored: Sequence[Mapping[str, str]] | None
+) -> tuple[list[dict[str, str]], str]:
+    """Return the settings that differ from the paper's, for a manifest, and a sentence for the caption.
+
+    Stored numbers keep the settings that they were computed with, because those of the figure may have changed since.
+    """
     if figure.designs is None and figure.by_scale is None:
         return [], ""
-    from figures.experiments.differences import describe, differences  # brings torch along
+    from figures.experiments.differences import Difference, describe, differences  # brings torch along
 
-    rows = differences(figure, settings)
+    rows = differences(figure, settings) if stored is None else tuple(Difference(**row) for row in stored)
     return [asdict(row) for row in rows], f" {describe(rows)}" if rows else ""
 
 

@@ -12,18 +12,20 @@ import json
 from pathlib import Path
 from typing import Any
 
-from figures.figure import SCALES, Figure, FigureError, Scale, Settings
+from figures.figure import Figure, FigureError, Settings
 from figures.provenance import FOLDER as FOLDER
 
 IDENTITY = ("figure", "scale", "seed", "device", "data", "packages", "sources_sha256")
 MACHINE = ("python", "platform", "processors")
+DIFFERENCE = ("setting", "printed", "run")
 
 
 def stored_numbers(figure: Figure, settings: Settings, folder: Path = FOLDER) -> dict[str, Any] | None:
     """Return the stored numbers of a figure with these settings, or None.
 
     Returns:
-        `identity`, `machine`, `note`, `seconds` and `csv`, as they were when the numbers were computed.
+        `identity`, `machine`, `note`, `seconds`, `differences` (settings that differ from the paper's, by setting,
+        printed and run) and `csv`, as they were when the numbers were computed.
 
     Raises:
         FigureError: The manifest does not describe the table, or it cannot be read.
@@ -39,6 +41,7 @@ def stored_numbers(figure: Figure, settings: Settings, folder: Path = FOLDER) ->
             "machine": {name: made[name] for name in MACHINE},
             "note": note,
             "seconds": made["seconds_for_the_numbers"],
+            "differences": [{name: row[name] for name in DIFFERENCE} for row in made.get("differences", [])],
         }
         texts = (note, made["sources_sha256"], *(data["title"] for data in made["data"]))
         if not all(isinstance(text, str) for text in texts):
@@ -64,6 +67,10 @@ def stored_seconds(figure: Figure, scale: str, folder: Path = FOLDER) -> float |
         return None
 
 
-def stored_scale(figure: Figure, folder: Path = FOLDER) -> Scale | None:
-    """Return the scale of a figure's stored numbers; None if none are stored."""
-    return next((scale for scale in SCALES if stored_seconds(figure, scale, folder) is not None), None)
+def stored_settings(figure: Figure, folder: Path = FOLDER) -> Settings | None:
+    """Return scale, seed and device of a figure's stored numbers; None if none are stored."""
+    try:
+        made = json.loads((folder / f"{figure.slug}.manifest.json").read_text(encoding="utf-8"))
+        return Settings(scale=made["scale"], seed=made["seed"], device=made["device"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None

@@ -708,7 +708,7 @@ def _evaluate_witness(replay: Replay, values: Mapping[str, Any]) -> Replayed:
     )
     told = format_apart(left_shown, right_shown, gap)
     whole = [sum(map(Fraction, text.split(" + "))) for text in told] == [_finite(outcome.left), _finite(outcome.right)]
-    known = f"error at most {in_digits(error, '.3g')}" if error else "exact" if whole else "exact, digits rounded"
+    known = f"error at most {in_digits(error, '.3g')}" if error else "exact" if whole else "exact, shown rounded"
     how = "; ".join([known, *filter(None, [outcome.sampled])])
     detail = f"{reads}{told[0]} {sign} {told[1]} ({how})"
     return Replayed("witness", confirmed, confirmed and not outcome.sampled, left, right, detail, assumes, given)

@@ -10,6 +10,7 @@ import json
 import re
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from html import escape
 from pathlib import Path
 
@@ -37,6 +38,7 @@ from paper_checks.replay import REPLAY_LIMIT, Replayed, Stored, replay_in_fresh_
 from paper_checks.replaying.arguments import Argument, argument_of
 from paper_checks.replaying.places import check_place, replay_places
 from runs.format import printable
+from workloads.arguments import write_documents
 from workloads.files import write_whole
 from workloads.written import FolderRecord, write_own
 
@@ -535,5 +537,6 @@ def _round_numbers(text: str) -> str:
 
 
 if __name__ == "__main__":
-    for path in write_pages(Path(sys.argv[1] if len(sys.argv) > 1 else "docs"), replace=True):
-        print(path)
+    sys.exit(
+        write_documents("paper_checks.findings", "the pages of findings", "docs", partial(write_pages, replace=True))
+    )

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
+from pathlib import Path
 from typing import Any, NoReturn
 
 from workloads.numbers import FINEST, LARGEST, read_real, read_whole
@@ -238,6 +239,29 @@ def add_group(commands: Any, name: str, help: str, example: str) -> Any:
     actions = group.add_subparsers(required=True, metavar="ACTION")
     group.actions = actions.choices
     return actions
+
+
+def write_documents(module: str, what: str, default: str, write: Callable[[Path], Iterable[Path]]) -> int:
+    """Write documents into the folder that the command line names, print their paths, and return the exit status.
+
+    Args:
+        module: Name of the module that is run.
+        what: The documents, in a few words.
+        default: Folder of the documents if none is named.
+        write: Writes them into a folder and returns their paths.
+    """
+    parser = Parser(prog=f"python -m {module}", description=f"Write {what} into a folder.")
+    parser.add_argument(
+        "folder", nargs="?", default=default, type=read_name, help=f"an existing folder; default: {default}"
+    )
+    folder = Path(parser.parse_args().folder)
+    if not folder.is_dir():
+        parser.error(f"{folder} is not a folder; name an existing one")
+    try:
+        print(*write(folder), sep="\n")
+    except OSError as error:
+        parser.error(f"cannot write to {error.filename}: {error.strerror}")
+    return 0
 
 
 def unknown_flags(words: Iterable[str], known: Iterable[str]) -> list[str]:

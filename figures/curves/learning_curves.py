@@ -23,7 +23,7 @@ from figures.curves.learning_curves_runs import (
     row_of,
     tune,
 )
-from figures.experiments.experiment import describe_rates
+from figures.experiments.rate_choice import describe_rates, describe_seeds
 from figures.experiments.sweep import require_run
 from figures.figure import Figure, Settings
 from runs.experiments import Outcome
@@ -126,7 +126,7 @@ def learning_sizes(table: pd.DataFrame) -> str:
     federation = sizes.federation
     rates = describe_rates(choice, sizes.rates)
     tried = (
-        f"learning rates from {rates} by {sizes.tuning_rounds} rounds with seed {int(choice.seed.max())}"
+        f"learning rates from {rates} by {sizes.tuning_rounds} rounds with {describe_seeds(choice)}"
         if len(choice)
         else f"learning rate {rates}"
     )

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from figures.experiments.experiment import best_rate, next_rate
+from figures.experiments.experiment import choice_seeds
+from figures.experiments.rate_choice import best_rate, next_tries
 from figures.experiments.sweep import sweep_of
 from figures.figure import DataChoice, Scale, Settings
 from runs.catalogue import problem_settings_of
@@ -240,11 +241,19 @@ def first_rates(sizes: CurveSizes) -> list[dict[str, float]]:
 
 
 def rate_experiment(
-    settings: Settings, sizes: CurveSizes, cases: Sequence[Case], rates: Mapping[str, float]
+    settings: Settings, sizes: CurveSizes, cases: Sequence[Case], rates: Mapping[str, float], number: int = 0
 ) -> Experiment:
-    """Return runs that choose the learning rates, at rates by the labels of the algorithms."""
+    """Return runs that choose the learning rates, at rates by the labels of the algorithms.
+
+    Args:
+        settings: The settings, which give the seeds.
+        sizes: Sizes of the scale.
+        cases: Data sets and splits.
+        rates: Learning rates by the labels of the algorithms.
+        number: Number of the seed of runs that choose, 0 or 1.
+    """
     short = replace(sizes, rounds=sizes.tuning_rounds, every=sizes.tuning_rounds)
-    return experiment_of(short, cases, rates, (100 * settings.seed + 99,))
+    return experiment_of(short, cases, rates, (choice_seeds(settings)[number],))
 
 
 def tune(
@@ -253,30 +262,32 @@ def tune(
     """Run the choice of learning rates; return its rows, and the chosen rates by the labels of the algorithms.
 
     An algorithm has one rate for all cases: the one with the largest mean, over the cases, of the accuracy on the
-    samples held out for validation, or of personal models on the clients' own held-out samples. These runs have a seed
-    of their own. A run that failed counts as accuracy 0. While the best rate is at an end of those tried, the algorithm
-    tries the `next_rate`, but not at the paper's scale.
+    samples held out for validation, or of personal models on the clients' own held-out samples. These runs have seeds
+    of their own. A run that failed counts as accuracy 0. `next_tries` says which rates an algorithm tries, and when a
+    second seed decides between two.
     """
     methods = [method for method in METHODS if method.label in sizes.methods]
     if len(sizes.rates) == 1:
         return [], {method.label: sizes.rates[0] for method in methods}
     rows: list[dict[str, object]] = []
-    values: dict[str, dict[float, float]] = {}
-    tried = first_rates(sizes)
-    while tried:
-        for rates in tried:
+    values: dict[str, dict[tuple[float, int], float]] = {method.label: {} for method in methods}
+    while True:
+        batches: dict[tuple[int, int], dict[str, float]] = {}
+        for label, known in values.items():
+            for place, (rate, number) in enumerate(next_tries(known, sizes.rates, settings.scale)):
+                batches.setdefault((place, number), {})[label] = rate
+        if not batches:
+            return rows, {label: best_rate(known) for label, known in values.items()}
+        for (_, number), rates in batches.items():
             table = [(method, case) for method in methods if method.label in rates for case in cases]
-            experiment = rate_experiment(settings, sizes, cases, rates)
+            experiment = rate_experiment(settings, sizes, cases, rates, number)
             (seed,) = experiment.trials[0].seeds
             for (method, case), outcome in zip(table, outcomes_of(experiment, settings, "rates: "), strict=True):
                 metric = method.metric if method.personal else "validation_accuracy"
                 last = {"round": sizes.tuning_rounds, metric: 0.0} if outcome.failure else outcome.curve(metric)[-1]
                 rows.append(row_of("choice", method, case, seed, rates[method.label], last, metric))
-                known = values.setdefault(method.label, {})
-                known[rates[method.label]] = known.get(rates[method.label], 0.0) + float(last[metric]) / len(cases)
-        further = {label: next_rate(known, sizes.rates, settings.scale) for label, known in values.items()}
-        tried = [found] if (found := {label: rate for label, rate in further.items() if rate is not None}) else []
-    return rows, {label: best_rate(known) for label, known in values.items()}
+                known, tried = values[method.label], (rates[method.label], number)
+                known[tried] = known.get(tried, 0.0) + float(last[metric]) / len(cases)
 
 
 def constant_answers(case: Case, sizes: CurveSizes, seed: int, settings: Settings) -> dict[bool, tuple[float, int]]:

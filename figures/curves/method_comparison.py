@@ -22,7 +22,8 @@ from figures.curves.method_comparison_runs import (
     measure_rounds,
 )
 from figures.experiments.cost import announce_cost
-from figures.experiments.experiment import CHOICE, RUN, describe_rates, finals, run_design
+from figures.experiments.experiment import CHOICE, RUN, finals, run_design
+from figures.experiments.rate_choice import describe_rates, describe_seeds
 from figures.figure import Figure, Settings
 from figures.pieces import Rows, piece
 
@@ -133,7 +134,7 @@ def methods_sizes(table: pd.DataFrame) -> str:
     federation = sizes.federation
     rates = describe_rates(choice, sizes.rates)
     tried = (
-        f"learning rates from {rates}, by runs as long as the others with seed {int(choice.seed.max())}"
+        f"learning rates from {rates}, by runs as long as the others with {describe_seeds(choice)}"
         if len(choice)
         else f"learning rate {rates}"
     )

@@ -12,7 +12,8 @@ from figures.curves.method_comparison import compare_methods, describe_methods, 
 from figures.curves.method_comparison_runs import LABELS, Comparison, MethodSizes, design_of
 from figures.experiments.disclosures import NAMES
 from figures.experiments.effects import Effect, by_seed, paired_effect
-from figures.experiments.experiment import CHOICE, RUN, describe_rates, finals
+from figures.experiments.experiment import CHOICE, RUN, finals
+from figures.experiments.rate_choice import describe_rates, describe_seeds
 from figures.figure import Figure, Scale, Settings
 from figures.language.designs import SIZES, TEXTS
 
@@ -161,8 +162,8 @@ def sentences_sizes(table: pd.DataFrame) -> str:
         f"{100 * of['own_share']:.0f} % of each client's sentences as its own test set; {of['steps']} local steps in "
         f"batches of {of['batch']} by AdamW, accumulation every {sizes.tau} rounds, {sizes.rounds} rounds, seeds "
         f"{', '.join(map(str, sorted(set(runs.seed))))}, learning rates from "
-        f"{describe_rates(choice, sizes.rates)}, by runs as long as the others with seed "
-        f"{int(choice.seed.max())} on {of['held_out']} training sentences held out. Device of the runs: "
+        f"{describe_rates(choice, sizes.rates)}, by runs as long as the others with {describe_seeds(choice)} "
+        f"on {of['held_out']} training sentences held out. Device of the runs: "
         f"{' and '.join(trained)}; of the measured rounds: {' and '.join(measured)}."
     )
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -19,6 +19,8 @@ from typing import Any
 
 from figures.experiments.experiment import Design
 from figures.figure import Figure, Settings
+from workloads.arguments import write_documents
+from workloads.files import write_whole
 
 PAGE = "settings.md"
 UNCOUNTED = ("seed", "eval_batch", "training_loss", "schedule_period", "personal_schedule_period")
@@ -38,11 +40,13 @@ WORDS: Mapping[str, str] = {
     "cap": "ranks capped by the layer",
     "cohort": "clients in a round",
     "epochs": "local epochs",
+    "first: draws": "draws of the points (first reading)",
     "first: rounds": "rounds (first reading)",
     "flip": "mirror images",
     "held_out": "samples held out",
     "learning_rate": "learning rate",
     "others: clients": "clients (other readings)",
+    "others: draws": "draws of the points (other readings)",
     "others: rounds": "rounds (other readings)",
     "others: starts": "random starts (other readings)",
     "partition_psi": "concentration of the labels",
@@ -202,18 +206,34 @@ def _blocks(patterns: str) -> str:
     return f"blocks {blocks[0]} to {blocks[-1]}" if len(blocks) > 1 else f"block {blocks[0]}"
 
 
-def page(figures: Iterable[tuple[Figure, Settings]]) -> str:
-    """Return the page with the differences of experiments, one table for all that share it, in Markdown."""
+def page(figures: Iterable[tuple[str, tuple[Difference, ...]]]) -> str:
+    """Return the page with the differences of experiments, one table for all that share it, in Markdown.
+
+    Args:
+        figures: The id of each figure, and the settings that differ.
+    """
     tables: dict[tuple[Difference, ...], list[str]] = {}
-    for figure, settings in figures:
-        if (figure.designs is not None and figure.in_paper) or figure.by_scale is not None:
-            tables.setdefault(differences(figure, settings), []).append(figure.id)
+    for id, rows in figures:
+        tables.setdefault(rows, []).append(id)
     parts = [HEAD]
     for rows, ids in tables.items():
         names = ", ".join(f"[{id}]({id.replace('/', '-')}.png)" for id in ids)
         each = "\n".join(f"| {row.setting} | {_cell(row.printed)} | {_cell(row.run)} |" for row in rows)
         parts.append(f"## {', '.join(ids)}\n\n{names}\n\n| setting | paper | run |\n|---|---|---|\n{each}\n")
     return "\n".join(parts)
+
+
+def stored_differences() -> Iterator[tuple[str, tuple[Difference, ...]]]:
+    """Yield the id of each stored experiment that a paper has, and the settings that its stored numbers had."""
+    from figures.ledger import all_figures
+    from figures.stored_numbers import stored_numbers, stored_settings
+
+    for figure in all_figures():
+        compared = (figure.designs is not None and figure.in_paper) or figure.by_scale is not None
+        settings = stored_settings(figure) if compared else None
+        entry = None if settings is None else stored_numbers(figure, settings)
+        if entry is not None:
+            yield figure.id, tuple(Difference(**row) for row in entry["differences"])
 
 
 def _cell(text: str) -> str:
@@ -231,15 +251,17 @@ rates tried may try further ones, which are in the caption of the figure.
 """
 
 
-def main(folder: Path) -> None:
-    """Write the page of the stored experiments into a folder."""
-    from figures.ledger import all_figures
-    from figures.stored_numbers import stored_scale
+def write(folder: Path) -> list[Path]:
+    """Write the page of the stored experiments into a folder.
 
-    stored = [(figure, stored_scale(figure)) for figure in all_figures()]
-    text = page((figure, Settings(scale=scale)) for figure, scale in stored if scale is not None)
-    (folder / PAGE).write_text(text, encoding="utf-8")
+    Raises:
+        OSError: The folder cannot be written to.
+    """
+    path = folder / PAGE
+    write_whole({path: page(stored_differences()).encode()})
+    return [path]
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    module = "figures.experiments.differences"
+    sys.exit(write_documents(module, "settings that differ from the papers'", "docs/figures", write))

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from figures.experiments.experiment import CHOICE, finals, key_columns
+from figures.experiments.experiment import CHOICE, RUN, finals, key_columns
+from figures.experiments.rate_choice import CLOSE, Tries, best_rate, close_to_best
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from figures.figure import Figure, Settings
 
-CLOSE = 0.005
-"""Difference of accuracies on validation samples up to which a learning rate is chosen by little."""
 NAMES: Mapping[str, str] = {
     "resnet10": "ResNet-10",
     "resnet18": "ResNet-18",
@@ -106,12 +105,11 @@ def failed_runs(table: DataFrame) -> str:
 def rates_at_an_end(table: DataFrame) -> str:
     """Return the learning rates that were chosen at an end of the grid, from the rows that chose; empty if none was.
 
-    A larger or smaller rate, which was not tried, might be better there. As in the choice itself, the rate with the
-    largest value on the validation samples counts, of equals the first.
+    A larger or smaller rate, which was not tried, might be better there.
     """
     found: dict[str, list[str]] = {}
-    for line, values in _values_by_rate(table):
-        tried, best = sorted(values), max(values, key=lambda rate: values[rate])
+    for line, tries in _tries_by_line(table):
+        tried, best = sorted({rate for rate, _ in tries}), best_rate(tries)
         if len(tried) > 1 and best in (tried[0], tried[-1]):
             end = f"{best:g}, the {'smallest' if best == tried[0] else 'largest'}"
             found.setdefault(end, []).append(line)
@@ -125,39 +123,42 @@ def close_rates(table: DataFrame) -> str:
     """Return the learning rates that were chosen by little, from the rows that chose; empty if none was.
 
     Another draw of the validation samples might choose the other rate, so differences of the lines may be due to it.
+    The means count for rates that were tried with two seeds.
     """
     found: dict[str, list[str]] = {}
-    for line, values in _values_by_rate(table):
-        best = max(values, key=lambda rate: values[rate])
-        for rate, value in values.items():
-            if rate != best and round(values[best] - value, 9) <= CLOSE:
-                found.setdefault(f"{best:g} over {rate:g}", []).append(line)
+    for line, tries in _tries_by_line(table):
+        best = best_rate(tries)
+        for rate in close_to_best(tries):
+            found.setdefault(f"{best:g} over {rate:g}", []).append(line)
     if not found:
         return ""
     told = "; ".join(f"{pair}: {_by_setting(lines)}" for pair, lines in found.items())
     return f"Learning rates chosen by at most {100 * CLOSE:g} points on the validation samples: {told}."
 
 
-def _values_by_rate(table: DataFrame) -> Iterator[tuple[str, dict[float, float]]]:
-    """Yield each line that chose a rate as text, and its values by rate, in the order tried; failed runs have 0."""
+def _tries_by_line(table: DataFrame) -> Iterator[tuple[str, Tries]]:
+    """Yield each line that chose a rate as text, and what it tried, in that order; failed runs have 0."""
     if not {"stage", "rate", "value", "failed"} <= set(table.columns) or not (table.stage == CHOICE).any():
         return
     choice = table[table.stage == CHOICE]
     columns = [name for name in key_columns(table) if name in choice]
     keys = _telling(choice, columns)
+    first = choice.seed.max()
     for _, line in choice.groupby(columns, sort=False):
         values = line.value.where(line.failed == 0, 0.0)
-        yield _label(line.iloc[0], keys), dict(zip(map(float, line.rate), map(float, values), strict=True))
+        tried = zip(map(float, line.rate), map(int, line.seed < first), strict=True)
+        yield _label(line.iloc[0], keys), dict(zip(tried, map(float, values), strict=True))
 
 
-def borrowed_rates(figure: Figure, settings: Settings) -> str:
+def borrowed_rates(table: DataFrame) -> str:
     """Return how many lines have a learning rate that was chosen on another line; empty if none has."""
-    designs = [] if figure.designs is None else [of for of in figure.designs(settings) if len(of.rates) > 1]
-    lines = [line for of in designs for line in of.lines]
-    borrowed = sum(not line.tuned for line in lines)
-    if not borrowed:
+    if not {"stage", "rate"} <= set(table.columns) or not (table.stage == CHOICE).any():
         return ""
-    return f"Of {len(lines)} lines, {borrowed} have a learning rate that was chosen on another line."
+    known = table[table.rate.notna()]  # a rate that nobody chose is among the options
+    keys = key_columns(table)
+    chose, ran = (set(known[known.stage == stage][keys].itertuples(index=False)) for stage in (CHOICE, RUN))
+    borrowed = len(ran - chose)
+    return f"Of {len(ran)} lines, {borrowed} have a learning rate that was chosen on another line." if borrowed else ""
 
 
 def _telling(lines: DataFrame, columns: Sequence[str]) -> list[str]:

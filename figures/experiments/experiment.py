@@ -14,6 +14,7 @@ from typing import Any
 
 import pandas as pd
 
+from figures.experiments.rate_choice import best_rate, next_tries
 from figures.experiments.sweep import sweep_of
 from figures.figure import FigureError, Settings
 from runs.experiments import Experiment, Outcome, Trial, carry_out
@@ -21,8 +22,6 @@ from runs.listing import Row
 
 CHOICE, RUN = "choice", "run"
 """Stages of the table: runs that chose the learning rates, and the experiment's own."""
-BEYOND = 100.0
-"""Learning rates are tried up to this factor beyond the ends of a design's grid."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +75,8 @@ class Design:
         lines: The experiment.
         rounds: Rounds of every run.
         seeds: Number of seeds, the same for all lines; 0: learning rates are chosen, and nothing else is run.
-        rates: Learning rates among which each group of lines chooses, by samples held out for validation and with a
-            seed of their own; where the best is at an end, `next_rate` continues them. Empty: the options have one.
+        rates: Learning rates among which each group of lines chooses, by samples held out for validation and with
+            seeds of their own; `next_tries` continues them. Empty: the options have one.
         tuning_rounds: Rounds of the runs that choose.
 
     Raises:
@@ -101,7 +100,7 @@ class Design:
 
     @property
     def runs(self) -> int:
-        """Number of runs, including those that choose learning rates among `rates`, and none beyond them."""
+        """Number of runs, including those that choose learning rates among `rates` with the first seed."""
         choosing = sum(line.tuned for line in self.lines) * len(self.rates) if len(self.rates) > 1 else 0
         return len(self.lines) * self.seeds + choosing
 
@@ -134,86 +133,31 @@ def choose_rates(design: Design, settings: Settings) -> tuple[list[dict[str, Any
     """Return the rows of the runs that choose learning rates, and the rate of each group of lines.
 
     The rate with the largest accuracy on the samples held out for validation is taken (personal models: on the clients'
-    own held-out samples); a run that failed counts as 0, and of equals the first is taken. While the best rate of a
-    group is at an end of those tried, the group tries the `next_rate`, but not at the paper's scale, where the grid is
-    the paper's.
+    own held-out samples); a run that failed counts as 0. `next_tries` says which rates a group tries, and when a second
+    seed decides between two.
     """
     if len(design.rates) < 2:
         return [], {line.rate_of: rate for line in design.lines for rate in design.rates}
-    seed = choice_seed(settings)
+    seeds = choice_seeds(settings)
     tuned = [line for line in design.lines if line.tuned]
-    pairs = [(line, rate) for line in tuned for rate in design.rates]
     rows: list[dict[str, Any]] = []
-    values: dict[str, dict[float, float]] = {}
-    while pairs:
-        trials = [line.trial(design.tuning_rounds, (seed,), rate) for line, rate in pairs]
-        for (line, rate), (outcome,) in zip(pairs, _by_trial(trials, settings, "rates: "), strict=True):
+    values: dict[str, dict[tuple[float, int], float]] = {line.rate_of: {} for line in tuned}
+    while True:
+        tries = {group: next_tries(known, design.rates, settings.scale) for group, known in values.items()}
+        pairs = [(line, rate, number) for line in tuned for rate, number in tries[line.rate_of]]
+        if not pairs:
+            return rows, {group: best_rate(known) for group, known in values.items()}
+        trials = [line.trial(design.tuning_rounds, (seeds[number],), rate) for line, rate, number in pairs]
+        for (line, rate, number), (outcome,) in zip(pairs, _by_trial(trials, settings, "rates: "), strict=True):
             last = _rows(CHOICE, line, outcome, line.choice_metric, rate)[-1]
             rows.append(last)
-            known = values.setdefault(line.rate_of, {})
-            known[rate] = max(known.get(rate, 0.0), 0.0 if last["failed"] else last["value"])
-        further = {group: next_rate(known, design.rates, settings.scale) for group, known in values.items()}
-        pairs = [(line, new) for line in tuned if (new := further[line.rate_of]) is not None]
-    return rows, {group: best_rate(known) for group, known in values.items()}
+            known = values[line.rate_of]
+            known[rate, number] = max(known.get((rate, number), 0.0), 0.0 if last["failed"] else last["value"])
 
 
-def best_rate(values: Mapping[float, float]) -> float:
-    """Return the learning rate with the largest value, of equals the first."""
-    return max(values, key=lambda rate: values[rate])
-
-
-def next_rate(values: Mapping[float, float], grid: Sequence[float], scale: str = "laptop") -> float | None:
-    """Return the learning rate to try next, beyond the best if that is at an end of those tried; None if it is inside.
-
-    The grid repeats in every decade. If no run has a positive value, a smaller rate is next.
-
-    Args:
-        values: Value by learning rate tried; failed runs have 0.
-        grid: The rates that were tried first, two or more; no rate beyond them by more than the factor `BEYOND` is
-            tried.
-        scale: At the scale `paper` there is no further rate, because grids are the papers'.
-
-    >>> next_rate({0.03: 0.6, 0.1: 0.7, 0.3: 0.8}, (0.03, 0.1, 0.3))
-    1.0
-    >>> next_rate({0.03: 0.8, 0.1: 0.7, 0.3: 0.7}, (0.03, 0.1, 0.3))
-    0.01
-    """
-    if scale == "paper":
-        return None
-    best = best_rate(values)
-    if best == min(values) or not any(values.values()):
-        beyond = max(rate for rate in _decades(grid, -1) if rate < min(values))
-        return beyond if beyond * BEYOND >= min(grid) else None
-    if best == max(values):
-        beyond = min(rate for rate in _decades(grid, 1) if rate > max(values))
-        return beyond if beyond <= max(grid) * BEYOND else None
-    return None
-
-
-def _decades(grid: Sequence[float], sign: int) -> list[float]:
-    """Return the grid and its next four decades in a direction, rounded to twelve digits."""
-    further = [float(f"{rate * 10.0 ** (sign * power):.12g}") for power in range(1, 5) for rate in grid]
-    return [*grid, *further]
-
-
-def describe_rates(choice: pd.DataFrame, grid: Sequence[float]) -> str:
-    """Return the learning rates tried as text, and those beyond the grid that only some lines tried.
-
-    Args:
-        choice: The rows that chose, of any number.
-        grid: The rates that every line tried.
-
-    >>> describe_rates(pd.DataFrame({"rate": [0.1, 0.3, 1.0]}), (0.1, 0.3))
-    '0.1, 0.3 (and 1 where the best was at an end)'
-    """
-    text = ", ".join(f"{rate:g}" for rate in grid)
-    further = [f"{rate:g}" for rate in sorted(set(choice.rate) - set(grid))] if len(choice) else []
-    return f"{text} (and {', '.join(further)} where the best was at an end)" if further else text
-
-
-def choice_seed(settings: Settings) -> int:
-    """Return the seed of the runs that choose learning rates."""
-    return 100 * settings.seed + 99
+def choice_seeds(settings: Settings) -> tuple[int, int]:
+    """Return the first and the second seed of the runs that choose learning rates."""
+    return 100 * settings.seed + 99, 100 * settings.seed + 98
 
 
 def _by_trial(trials: Sequence[Trial], settings: Settings, before: str = "") -> list[list[Outcome]]:

@@ -30,7 +30,8 @@ from typing import Any
 
 import torch
 
-from figures.experiments.experiment import Design, Line, best_rate, choice_seed, next_rate
+from figures.experiments.experiment import Design, Line, choice_seeds
+from figures.experiments.rate_choice import best_rate, next_tries
 from figures.figure import SCALES, Settings
 from figures.ledger import select
 from figures.provenance import machine, package_versions
@@ -96,18 +97,20 @@ class Work:
                 found.setdefault((number, line.rate_of), []).append(line)
         return [(self.designs[number], lines) for (number, _), lines in found.items()]
 
-    def choices(self, group: int, rates: Sequence[float] = ()) -> list[Task]:
-        """Return the runs that choose the learning rate of a group among the design's or other rates.
+    def choices(self, group: int, tries: Sequence[tuple[float, int]] | None = None) -> list[Task]:
+        """Return the runs that choose the learning rate of a group; none if there is no choice.
 
-        There are none if there is no choice.
+        Args:
+            group: Number of the group.
+            tries: Rates, each with the number of its seed; None: the first of the design.
         """
         design, lines = self.groups[group]
-        seed = choice_seed(self.settings)
+        seeds = choice_seeds(self.settings)
         return [
-            self._task(group, line.trial(design.tuning_rounds, (seed,), rate), line.choice_metric, 0)
+            self._task(group, line.trial(design.tuning_rounds, (seeds[number],), rate), line.choice_metric, 0)
             for line in lines
-            if line.tuned and len(design.rates) > 1
-            for rate in rates or design.rates
+            if line.tuned
+            for rate, number in (next_tries({}, design.rates) if tries is None else tries)
         ]
 
     def runs(self, group: int, rate: float | None) -> list[Task]:
@@ -122,22 +125,23 @@ class Work:
     def after_choices(
         self, group: int, values: Mapping[Task, float | None], say: Callable[[str], None] = lambda text: None
     ) -> list[Task]:
-        """Return a group's next runs: at a further rate while the best is at an end, else its own at the best.
+        """Return a group's next runs: those that still choose its learning rate, else its own at the best.
 
         Args:
             group: Number of the group.
             values: Value of each of its runs that chose so far; failed runs have 0.
             say: Called with a line about the rates.
         """
-        by_rate: dict[float, float] = {}
+        known: dict[tuple[float, int], float] = {}
+        seeds = choice_seeds(self.settings)
         for task, value in values.items():
-            rate = task.trial.settings["learning_rate"]
-            by_rate[rate] = max(by_rate.get(rate, 0.0), value or 0.0)
-        further, best = next_rate(by_rate, self.groups[group][0].rates, self.settings.scale), best_rate(by_rate)
-        tried = ", ".join(f"{rate:g}: {value:.4f}" for rate, value in by_rate.items())
-        then = "" if further is None else f"; {further:g} is next"
-        say(f"{next(iter(values)).trial.label}: rate {best:g} of {tried}{then}")
-        return self.runs(group, best) if further is None else self.choices(group, (further,))
+            tried = task.trial.settings["learning_rate"], seeds.index(task.trial.seeds[0])
+            known[tried] = max(known.get(tried, 0.0), value or 0.0)
+        tries, best = next_tries(known, self.groups[group][0].rates, self.settings.scale), best_rate(known)
+        by_try = ", ".join(f"{_try(seeds, tried)}: {value:.4f}" for tried, value in known.items())
+        then = f"; next: {', '.join(_try(seeds, tried) for tried in tries)}" if tries else ""
+        say(f"{next(iter(values)).trial.label}: rate {best:g} of {by_try}{then}")
+        return self.choices(group, tries) if tries else self.runs(group, best)
 
     def place(self, trial: Trial) -> tuple[str, str]:
         """Return device and executor of a run."""
@@ -155,6 +159,10 @@ class Work:
         clients = 1 if at_once else size
         design = self.designs.index(self.groups[group][0])
         return Task(trial, group, metric, (max(0, stage - FEWEST), design, stage, -steps * clients, -size))
+
+
+def _try(seeds: Sequence[int], tried: tuple[float, int]) -> str:
+    return f"{tried[0]:g}" + (f" (seed {seeds[tried[1]]})" if tried[1] else "")
 
 
 def make_run(trial: Trial, store: Path, root: str | None, device: str, executor: str) -> str:

@@ -256,7 +256,7 @@ def _design(sizes: Sizes, lines: Sequence[Line]) -> Design:
 
 
 def _line(sizes: Sizes, data: str, split: str, clients: int, participation: float, method: str, size: str) -> Line:
-    """Return a line of Tables 1, 5, 6 and 7; its learning rate is chosen at the largest size, once for all sizes."""
+    """Return a line of Tables 1, 5, 6 and 7, with a learning rate of its own."""
     partition = {"partition": "even"} if split == "IID" else {"partition": "dirichlet", "partition_psi": 0.5}
     options = {
         **_federation(sizes, data),
@@ -278,8 +278,7 @@ def _line(sizes: Sizes, data: str, split: str, clients: int, participation: floa
         "size": size,
         "method": method,
     }
-    group = ", ".join(str(value) for name, value in keys.items() if name != "size")
-    return Line(keys, method.lower(), data, options, rate_of=group, tuned=size in ("full", "large"))
+    return Line(keys, method.lower(), data, options, rate_of=", ".join(map(str, keys.values())), tuned=True)
 
 
 def _federation(sizes: Sizes, data: str) -> dict[str, Any]:

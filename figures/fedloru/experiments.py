@@ -13,7 +13,8 @@ import pandas as pd
 
 from figures.experiments.cost import announce_cost
 from figures.experiments.effects import Effect, by_seed, mean_and_half_width, paired_effect
-from figures.experiments.experiment import CHOICE, RUN, Design, describe_rates, finals, run_design
+from figures.experiments.experiment import CHOICE, RUN, Design, finals, run_design
+from figures.experiments.rate_choice import describe_rates, describe_seeds
 from figures.experiments.tables import Contrast, Value, count_effects, draw_table, lead_headline
 from figures.fedloru.designs import (
     EVALUATIONS,
@@ -312,7 +313,7 @@ def describe_sizes(table: pd.DataFrame, sizes: Sizes, rounds: int, tau: int) -> 
     )
     rates = describe_rates(choice, sizes.rates)
     tried = (
-        f"chosen from {rates} by {sizes.tuning_rounds} rounds with seed {int(choice.seed.max())}"
+        f"chosen from {rates} by {int(choice['round'].max())} rounds with {describe_seeds(choice)}"
         if len(choice)
         else rates
     )

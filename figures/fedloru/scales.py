@@ -105,7 +105,7 @@ SIZES: Mapping[Scale, Sizes] = {
         tau=2,
         seeds=5,
         rates=(0.3, 0.1, 0.03),
-        tuning_rounds=8,
+        tuning_rounds=16,
         personal={"own_share": 0.2, "samples": 4000},
         psi=(0.1, 0.5),
     ),

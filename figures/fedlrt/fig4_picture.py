@@ -24,6 +24,8 @@ COLUMNS = (
 )
 FOLLOWED = "followed longer"
 """The reading that follows the first one for more rounds, and is drawn with it."""
+SEEN = 0.03
+"""Share of a panel's height by which lines differ, on average, if a reader can distinguish them."""
 WORDS = {
     "right": "rank found",
     "above": "never below",
@@ -68,8 +70,13 @@ def _draw_reading(row: Sequence[Axes], part: pd.DataFrame, colors: dict[int, str
     rounds = int(part[part.method != "FedLin"]["round"].max())
     for axes, (name, full, _) in zip(row, COLUMNS, strict=True):
         chosen = part[((part.method == "FedLin") == full) & (part["round"] <= rounds)]
-        for C in sorted(set(chosen.clients)):
-            _draw_line(axes, chosen[chosen.clients == C], name, colors[C], f"$C={C}$")
+        counts = sorted(set(chosen.clients))
+        if len(counts) > 1 and alike(part):
+            lines = [(counts[0], BLACK, f"$C={counts[0]}$ to ${counts[-1]}$, alike")]
+        else:
+            lines = [(C, colors[C], f"$C={C}$") for C in counts]
+        for C, color, text in lines:
+            _draw_line(axes, chosen[chosen.clients == C], name, color, text)
         if name == "rank":
             axes.axhline(float(part.target_rank.iloc[0]), color="0.5", lw=0.8, ls=":")
             axes.set_ylim(0.0, None)
@@ -82,6 +89,17 @@ def _draw_reading(row: Sequence[Axes], part: pd.DataFrame, colors: dict[int, str
     losses = [axes.get_ylim() for axes in row[2:]]
     for axes in row[2:]:
         axes.set_ylim(min(low for low, _ in losses), max(high for _, high in losses))
+
+
+def alike(part: pd.DataFrame) -> bool:
+    """Return whether the lines of all numbers of clients would lie on one another in every panel of a reading."""
+    for _, line in part.groupby("method"):
+        for name, floor in (("rank", None), ("distance", 1e-30), ("loss", 1e-30)):
+            values = line.pivot(index="round", columns="clients", values=name)
+            heights = values.to_numpy() if floor is None else np.log10(values.clip(lower=floor).to_numpy())
+            if float(np.ptp(heights, axis=1).mean()) > SEEN * float(np.ptp(heights)):
+                return False
+    return True
 
 
 def _draw_line(axes: Axes, line: pd.DataFrame, name: str, color: str, label: str) -> None:

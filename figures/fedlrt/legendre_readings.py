@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -68,6 +68,7 @@ class Plan:
         far: Rounds of the full-rank methods.
         target_rank: Rank of the minimiser.
         full_rank: The full-rank methods, by name.
+        draws: Draws of the points, each for an equal share of the starts.
     """
 
     local: Descent
@@ -78,52 +79,31 @@ class Plan:
     far: int
     target_rank: int
     full_rank: tuple[str, ...] = ("FedLin",)
+    draws: int = 1
 
 
-@dataclass
-class Trace:
-    """Distances, losses and ranks of all starts, round after round."""
+@dataclass(frozen=True)
+class Progress:
+    """Distances, losses and ranks, and whether a rank was ever below the target's, each ``(rounds, starts)``."""
 
-    minimisers: Tensor
-    mean_gram: Tensor
     rounds: list[int]
     target_rank: int
+    distance: np.ndarray
+    loss: np.ndarray
+    rank: np.ndarray
+    below: np.ndarray
 
-    def __post_init__(self) -> None:
-        shape = len(self.rounds), len(self.minimisers)
-        self.distance, self.loss, self.rank = (np.full(shape, np.nan) for _ in range(3))
-        self.below = np.zeros(shape, dtype=bool)
-        self._ever = np.zeros(len(self.minimisers), dtype=bool)
-        self._place = {count: place for place, count in enumerate(self.rounds)}
+    @classmethod
+    def empty(cls, rounds: list[int], target_rank: int, starts: int) -> Progress:
+        """Return the progress of starts of which nothing is known."""
+        shape = len(rounds), starts
+        distance, loss, rank = (np.full(shape, np.nan) for _ in range(3))
+        return cls(rounds, target_rank, distance, loss, rank, np.zeros(shape, dtype=bool))
 
-    def follow(self, count: int, numbers: list[int], W: Tensor, rank: int) -> list[bool]:
-        """Record the starts of one rank, and return which are as good as the minimiser."""
-        E = W - self.minimisers[numbers]
-        distance = torch.linalg.vector_norm(E, dim=(-2, -1))
-        done = (distance < STOP).tolist()
-        self._ever[numbers] |= rank < self.target_rank
-        place = self._place.get(count)
-        if place is None and any(done):
-            place = next(place for number, place in self._place.items() if number > count)
-        if place is not None:
-            self._note(place, numbers, E, distance, rank)
-        return done
-
-    def record_all(self, W: Tensor) -> None:
-        """Record the weights ``(rounds, starts, m, n)`` of a full-rank method."""
-        E = W - self.minimisers
-        self.distance[:] = torch.linalg.vector_norm(E, dim=(-2, -1)).numpy()
-        self.loss[:] = self._excess(E).numpy()
-
-    def _note(self, place: int, numbers: list[int], E: Tensor, distance: Tensor, rank: int) -> None:
-        # A start that is not continued keeps its state.
-        later = np.ix_(range(place, len(self.rounds)), numbers)
-        self.distance[later], self.loss[later], self.rank[later] = distance.numpy(), self._excess(E).numpy(), rank
-        self.below[later] = self._ever[numbers]
-
-    def _excess(self, E: Tensor) -> Tensor:
-        flat = E.flatten(-2)
-        return 0.5 * ((flat @ self.mean_gram) * flat).sum(dim=-1)
+    def fill(self, starts: Sequence[int], part: Progress) -> None:
+        """Enter the progress of some starts, by their numbers here."""
+        for name in ("distance", "loss", "rank", "below"):
+            getattr(self, name)[:, starts] = getattr(part, name)
 
     def rows(self, starts: slice) -> list[dict[str, float]]:
         """Return a summary of some starts for each round: medians, quartiles, and the smallest and largest rank."""
@@ -139,6 +119,54 @@ class Trace:
             row["below"] = int(self.below[place, starts].sum())
             rows.append(row)
         return rows
+
+
+class Trace:
+    """The progress of all starts on one draw of the points, recorded round after round."""
+
+    def __init__(self, minimisers: Tensor, mean_gram: Tensor, rounds: list[int], target_rank: int) -> None:
+        """Begin with no round.
+
+        Args:
+            minimisers: Minimiser of each start, ``(starts, m, n)``.
+            mean_gram: Hessian of the mean loss, ``(mn, mn)``.
+            rounds: Rounds to record.
+            target_rank: Rank of the minimisers.
+        """
+        self.minimisers, self.mean_gram = minimisers, mean_gram
+        self.progress = Progress.empty(rounds, target_rank, len(minimisers))
+        self._ever = np.zeros(len(minimisers), dtype=bool)
+        self._place = {count: place for place, count in enumerate(rounds)}
+
+    def follow(self, count: int, numbers: list[int], W: Tensor, rank: int) -> list[bool]:
+        """Record the starts of one rank, and return which are as good as the minimiser."""
+        E = W - self.minimisers[numbers]
+        distance = torch.linalg.vector_norm(E, dim=(-2, -1))
+        done = (distance < STOP).tolist()
+        self._ever[numbers] |= rank < self.progress.target_rank
+        place = self._place.get(count)
+        if place is None and any(done):
+            place = next(place for number, place in self._place.items() if number > count)
+        if place is not None:
+            self._note(place, numbers, E, distance, rank)
+        return done
+
+    def record_all(self, W: Tensor) -> None:
+        """Record the weights ``(rounds, starts, m, n)`` of a full-rank method."""
+        E = W - self.minimisers
+        self.progress.distance[:] = torch.linalg.vector_norm(E, dim=(-2, -1)).numpy()
+        self.progress.loss[:] = self._excess(E).numpy()
+
+    def _note(self, place: int, numbers: list[int], E: Tensor, distance: Tensor, rank: int) -> None:
+        # A start that is not continued keeps its state.
+        to = self.progress
+        later = np.ix_(range(place, len(to.rounds)), numbers)
+        to.distance[later], to.loss[later], to.rank[later] = distance.numpy(), self._excess(E).numpy(), rank
+        to.below[later] = self._ever[numbers]
+
+    def _excess(self, E: Tensor) -> Tensor:
+        flat = E.flatten(-2)
+        return 0.5 * ((flat @ self.mean_gram) * flat).sum(dim=-1)
 
 
 def minimisers(clients: Sequence[ProductGram]) -> tuple[Tensor, Tensor]:
@@ -182,58 +210,89 @@ def _runs(
     purpose: str, same: Sequence[Reading], C: int, plan: Plan, targets: Tensor, settings: Settings
 ) -> list[dict[str, Any]]:
     """Return the rows of all readings of the same data."""
-    aims = targets.expand(C, *targets.shape[-3:]).repeat(1, len(same), 1, 1)
-    points = settings.rng(purpose, "points")  # the same in every reading and for every number of clients
-    clients = many_targets(aims, points, samples=plan.samples, basis=same[0].basis, split=same[0].split)
-    m, n = clients[0].B.shape[-2:]
+    m, n = targets.shape[-2:]
     normal = settings.rng(purpose, "starts").standard_normal((plan.starts, m, n)) / np.sqrt(max(m, n))
     starts = torch.from_numpy(np.concatenate([reading.scale * normal for reading in same]))
-    W, H = minimisers(clients)
-    spectra = [torch.linalg.eigvalsh(client.H) for client in ({id(c.H): c for c in clients}.values())]
+    aims = targets.expand(C, *targets.shape[-3:]).repeat(1, len(same), 1, 1)
+    progress: dict[str, Progress] = {}
+    sizes, smoothness, curvature = [], [], []
+    for draw in range(plan.draws):
+        own = [
+            place * plan.starts + start
+            for place in range(len(same))
+            for start in range(plan.starts)[draw :: plan.draws]
+        ]
+        # the same points in every reading and for every number of clients
+        points = settings.rng(purpose, "points", *([draw] if draw else []))
+        clients = many_targets(aims[:, own], points, samples=plan.samples, basis=same[0].basis, split=same[0].split)
+        W, H = minimisers(clients)
+        sizes += torch.linalg.vector_norm(W, dim=(-2, -1)).tolist()
+        smoothness += [
+            float(torch.linalg.eigvalsh(H)[-1]) for H in {id(client.H): client.H for client in clients}.values()
+        ]
+        curvature.append(float(torch.linalg.eigvalsh(H)[0]))
+        for method, numbers, found in _methods(same, own, clients, starts[own], W, H, plan):
+            whole = progress.setdefault(method, Progress.empty(found.rounds, plan.target_rank, len(starts)))
+            whole.fill([own[number] for number in numbers], found)
     known = {
-        "clients": len(clients),
+        "clients": C,
         "starts": plan.starts,
         "samples": plan.samples,
         "n": n,
         "target_rank": plan.target_rank,
-        "size": float(torch.linalg.vector_norm(W, dim=(-2, -1)).median()),
-        "smoothness": max(float(values[-1]) for values in spectra),
-        "curvature": float(torch.linalg.eigvalsh(H)[0]),
+        "size": float(np.median(sizes)),
+        "smoothness": max(smoothness),
+        "draws": plan.draws,
+        "curvature": float(np.median(curvature)),
+        "curvature_low": min(curvature),
+        "curvature_high": max(curvature),
         "steps": plan.local.steps,
         "learning_rate": plan.local.learning_rate,
     }
     rows: list[dict[str, Any]] = []
+    for method, found in progress.items():
+        for place, reading in enumerate(same):
+            if method in plan.full_rank or any(
+                method == name for of, name in LOW_RANK.items() if of in reading.corrections
+            ):
+                part = slice(place * plan.starts, (place + 1) * plan.starts)
+                rows.extend(_of(reading) | {"method": method} | known | row for row in found.rows(part))
+    return rows
 
-    def add(method: str, trace: Trace, chosen: Sequence[int]) -> None:
-        for place in chosen:
-            part = slice(place * plan.starts, (place + 1) * plan.starts)
-            rows.extend(_of(same[place]) | {"method": method} | known | row for row in trace.rows(part))
 
+def _methods(
+    same: Sequence[Reading],
+    own: Sequence[int],
+    clients: Sequence[ProductGram],
+    starts: Tensor,
+    W: Tensor,
+    H: Tensor,
+    plan: Plan,
+) -> Iterator[tuple[str, list[int], Progress]]:
+    """Yield the name of each method, the places of its starts among those of a draw, and their progress."""
+    m, n = W.shape[-2:]
+    readings = [same[number // plan.starts] for number in own]
     for name in plan.full_rank:
         trace = Trace(W, H, recorded_rounds(plan.far), plan.target_rank)
         algorithm = {"FedAvg": FedAvg, "FedLin": FedLin}[name](plan.local)
-        trace.record_all(iterate(*affine_map(algorithm, clients), starts, trace.rounds))
-        add(name, trace, range(len(same)))
+        trace.record_all(iterate(*affine_map(algorithm, clients), starts, trace.progress.rounds))
+        yield name, list(range(len(own))), trace.progress
     for correction, method in LOW_RANK.items():
-        chosen = [place for place, reading in enumerate(same) if correction in reading.corrections]
-        if not chosen:
+        numbers = [number for number, reading in enumerate(readings) if correction in reading.corrections]
+        if not numbers:
             continue
-        numbers = [place * plan.starts + start for place in chosen for start in range(plan.starts)]
-        own = [same[number // plan.starts] for number in numbers]
-        trace = Trace(W[numbers], H, recorded_rounds(plan.rounds[own[0].basis]), plan.target_rank)
+        chosen = [readings[number] for number in numbers]
+        trace = Trace(W[numbers], H, recorded_rounds(plan.rounds[chosen[0].basis]), plan.target_rank)
         run_fedlrt(
             [client.select(numbers) for client in clients],
             starts[numbers],
             FeDLRT(plan.local, 1, correction=correction),
-            [min(reading.rank, m, n) for reading in own],
-            [Truncation(reading.tau, reading.rule) for reading in own],
-            trace.rounds[-1],
+            [min(reading.rank, m, n) for reading in chosen],
+            [Truncation(reading.tau, reading.rule) for reading in chosen],
+            trace.progress.rounds[-1],
             trace.follow,
         )
-        for here, place in enumerate(chosen):
-            part = slice(here * plan.starts, (here + 1) * plan.starts)
-            rows.extend(_of(same[place]) | {"method": method} | known | row for row in trace.rows(part))
-    return rows
+        yield method, numbers, trace.progress
 
 
 def _of(reading: Reading) -> dict[str, Any]:

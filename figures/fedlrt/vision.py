@@ -10,7 +10,8 @@ import pandas as pd
 
 from figures.experiments.cost import announce_cost
 from figures.experiments.effects import Effect, by_seed, paired_effect
-from figures.experiments.experiment import CHOICE, describe_rates, finals, run_design
+from figures.experiments.experiment import CHOICE, finals, run_design
+from figures.experiments.rate_choice import describe_rates
 from figures.fedlrt.vision_picture import draw_rows
 from figures.fedlrt.vision_runs import BUDGET, TRIPS, VARIANTS, VISION, Vision, method_name
 from figures.figure import DataChoice, Figure, Settings
@@ -185,8 +186,9 @@ def vision_sizes(name: str, table: pd.DataFrame) -> str:
     of = next(one for one in VISION[name].values() if one.rounds == int(runs["round"].max()))
     width = f" of width {of.options['width']}" if of.options.get("width") else ""
     whose = "every method and number of clients" if of.own_rates else "all runs"
+    rounds = choice["round"].max()
     tried = (
-        f", learning rate of {whose} chosen from {describe_rates(choice, of.rates)} after {of.tuning_rounds} rounds"
+        f", learning rate of {whose} chosen from {describe_rates(choice, of.rates)} after {rounds} rounds"
         if len(choice)
         else ""
     )

@@ -19,6 +19,7 @@ from figures.style import BLACK, BLUE, VERMILION
 from rmt import SpikedModel, draw_banded
 from rmt.closed_laws import Semicircle
 from rmt.spiked import wigner_outlier
+from workloads.arguments import write_documents
 from workloads.files import write_whole
 
 R = 2000
@@ -238,7 +239,7 @@ def _words() -> Iterator[str]:
         yield f'<g transform="translate({x},46)">{sign}<text x="24">{text}</text></g>'
 
 
-def write(folder: Path) -> Path:
+def write(folder: Path) -> list[Path]:
     """Write the animation to `rmt-crossing.svg` in a folder.
 
     Raises:
@@ -246,12 +247,8 @@ def write(folder: Path) -> Path:
     """
     settings, path = Settings(), folder / "rmt-crossing.svg"
     write_whole({path: animate(crossing(settings), *noise_histogram(settings)).encode()})
-    return path
+    return [path]
 
 
 if __name__ == "__main__":
-    try:
-        print(write(Path(sys.argv[1] if len(sys.argv) > 1 else "docs/figures")))
-    except OSError as error:
-        print(f"cannot write to {error.filename}: {error.strerror}; name an existing folder", file=sys.stderr)
-        sys.exit(2)
+    sys.exit(write_documents("figures.rmt.crossing", "the animation of a crossing", "docs/figures", write))

@@ -60,7 +60,7 @@ FIG2_SIZES: dict[Scale, Fig2Sizes] = {
         {SLOPE: 10, FROZEN: 10, PRINTED: 2},
         {SLOPE: 5, FROZEN: 5, PRINTED: 1},
         {SLOPE: (0.003, 0.01, 0.03, 0.1, 0.3), FROZEN: (0.03, 0.1, 0.3, 1.0, 3.0), PRINTED: (0.3,)},
-        tuning_rounds=4,
+        tuning_rounds=10,
         held_out=5000,
     ),
     "paper": Fig2Sizes(

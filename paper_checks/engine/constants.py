@@ -18,6 +18,7 @@ from figures.style import BLUE, GREEN, ORANGE, VERMILION, WIDTH, plain_log_ticks
 from paper_checks.ledger import PAPERS
 from paper_checks.pages.report_papers import place
 from paper_checks.paper import Paper
+from workloads.arguments import write_documents
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -109,7 +110,7 @@ def draw(table: pd.DataFrame) -> Picture:
     return picture
 
 
-def write(folder: Path) -> Path:
+def write(folder: Path) -> list[Path]:
     """Draw the constants of the ledger into `constants.png` in a folder.
 
     Raises:
@@ -117,12 +118,8 @@ def write(folder: Path) -> Path:
     """
     path = folder / "constants.png"
     path.write_bytes(render(lambda: draw(constants()), ("png",))["png"])
-    return path
+    return [path]
 
 
 if __name__ == "__main__":
-    try:
-        print(write(Path(sys.argv[1] if len(sys.argv) > 1 else "docs/figures")))
-    except OSError as error:
-        print(f"cannot write to {error.filename}: {error.strerror}; name an existing folder", file=sys.stderr)
-        sys.exit(2)
+    sys.exit(write_documents("paper_checks.engine.constants", "the picture of constants", "docs/figures", write))

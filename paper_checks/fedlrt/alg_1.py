@@ -33,7 +33,8 @@ from paper_checks.methods.relations import Relation, Relations, orthonormal, rel
             r"The same with $\vartheta = \tau\|\tilde S^*\|$, and the smallest rank for which the norm of the removed "
             r"singular values is below $\vartheta$.",
             why=r"The box takes $\tau$ and truncates by $\vartheta$; Section 4.1 relates the two. Neither says which "
-            "values go; the rule of Section 3.1 counts one that stays, with which S need not have full rank.",
+            "values are removed. The rule of Section 3.1 includes a value that is kept, and then S need not have full "
+            "rank.",
         ),
     ),
     mutants=[{"rate": 1.01}, {"trips": 1}, {"mean": 1.01}, {"corrected": "simplified"}],
@@ -54,7 +55,7 @@ def alg_1(
     corrected: str = "full",
     beyond: bool = False,
 ) -> Relations:
-    r"""The promises of the text for every round, without and with the full correction.
+    r"""Every round keeps the promises of the text, without correction and with the full one.
 
     The box names its threshold $\tau$ and $\vartheta$: $\vartheta = \tau\|\tilde S^*\|$ is taken, as in Section 4, and
     the tail from $\sigma_{r_1+1}$ on (see fedlrt/claim-trunc).
@@ -120,7 +121,7 @@ def measure_auxiliary(context: Context) -> Auxiliary:
         Reading(
             "the matrices that were sent",
             r"The same with $M_i \leftarrow \frac1C\sum_{c=1}^CM_{c,i}$ in aggregate.",
-            why=r"$M_c$ is defined nowhere; what clients send, and what line 3 names, is $M_{c,i}$.",
+            why="The paper does not define $M_c$. The clients send $M_{c,i}$, which is the name in line 3.",
         ),
     ),
     vary=("share",),

@@ -41,7 +41,7 @@ def measure_fedavg(context: Context) -> list[Descents]:
     expect=("holds", "search"),
 )
 def alg_3(runs: list[Descents], rate: float = 1.0, own: bool = True) -> Relations:
-    """The round against the recursion of every client, and against a central step."""
+    """A round agrees with the recursion of every client and, with one local step, with a central step."""
     for one in runs:
         clients = one.case.clients
         whole = mean_of(clients, [1.0 / len(clients)] * len(clients))

@@ -63,8 +63,8 @@ def measure_fedlin(context: Context) -> list[Descents]:
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
-        r"(4) has “$\lambda(\nabla_w\mathcal{L}(w_c^s) - V_c)$” and Algorithm 2 "
-        r"“$+ V_c$” in the bracket, as well; line 9 puts $V_c$ outside.",
+        r"(4) has “$\lambda(\nabla_w\mathcal{L}(w_c^s) - V_c)$” and Algorithm 2 “$+ V_c$”, both in the bracket, but "
+        "line 9 puts $V_c$ outside.",
     ),
     print="misprint",
 )

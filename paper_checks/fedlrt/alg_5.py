@@ -39,7 +39,7 @@ from paper_checks.methods.relations import Relation, Relations, relations, same
 def alg_5(
     watching: Watching, block: float = 1.0, outside: float = 0.0, trips: int = 0, beyond: bool = False
 ) -> Relations:
-    """The correction as it follows from what travels, against the full one in the same bases."""
+    """The correction that follows from what is sent agrees with the full one in the same bases."""
     for one in watching.of("simplified", beyond):
         r = one.before.S["W"].shape[0]
         mean = torch.stack(one.slopes).mean(dim=0)

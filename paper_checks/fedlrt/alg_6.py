@@ -94,7 +94,7 @@ def measure_naive(context: Context) -> list[Naive]:
     print="inconsistent",
 )
 def alg_6(runs: list[Naive], as_printed: bool = True, scale: float = 1.0, alone: bool = False) -> Relations:
-    """The server's model against the mean of the clients' models."""
+    """The server's model is the mean of the clients' models."""
     for one in runs:
         if one.clients == 1 or not alone:
             server = scale * (one.printed if as_printed else one.rebuilt)

@@ -58,25 +58,26 @@ def measure_splits(context: Context) -> list[Split]:
         {"form": "root"},
     ),
     correction=Form(
-        r"""For $0 < \delta \le 1$ and $G = \mathcal{L}$ at the start, (14) gives $\|\nabla_{\hat S}\mathcal{L}\| <
-        \sqrt{\delta(2-\delta)}\,\|\nabla_{\tilde S}\mathcal{L}\|$, and no smaller bound. For $G = \mathcal{L}_c$ it
-        bounds $\|\nabla_{\hat S}\mathcal{L}_c\|^2$ only by about $2\delta\|\nabla_S\mathcal{L}_c\|\,\|\nabla_{\tilde
-        S}\mathcal{L}\|$, and this does not bound $\|\nabla_{\hat S}\mathcal{L}_c\|$ by a multiple of
-        $\|\nabla_{\tilde S}\mathcal{L}\|$. What Appendix G uses is
-        $\|\nabla_{\hat S}G\| \le \delta\|\nabla_{\tilde S}\mathcal{L}\|$. Where $\nabla_{\tilde S}\mathcal{L} = 0$,
-        (14) cannot be met, because it is strict.""",
+        r"""Let $\hat S$ be the augmented coefficients outside the block of S. For $0 < \delta \le 1$ and $G =
+        \mathcal{L}$ at the start, (14) gives $\|\nabla_{\hat S}\mathcal{L}\| <
+        \sqrt{\delta(2-\delta)}\,\|\nabla_{\tilde S}\mathcal{L}\|$, and no smaller bound is valid. For $G =
+        \mathcal{L}_c$ it bounds $\|\nabla_{\hat S}\mathcal{L}_c\|^2$ only by about
+        $2\delta\|\nabla_S\mathcal{L}_c\|\,\|\nabla_{\tilde S}\mathcal{L}\|$, and this does not bound $\|\nabla_{\hat
+        S}\mathcal{L}_c\|$ by a multiple of $\|\nabla_{\tilde S}\mathcal{L}\|$. What Appendix G uses is $\|\nabla_{\hat
+        S}G\| \le \delta\|\nabla_{\tilde S}\mathcal{L}\|$. Where $\nabla_{\tilde S}\mathcal{L} = 0$, (14) cannot be met,
+        because it is strict.""",
         {"form": "best"},
         mutants=({"form": "printed"}, {"share": 0.98}),
     ),
     kind="assumption",
     importance="result",
-    because=r"If the norm of the gradient's S block is a fraction $\delta$ below the whole norm, the rest can be about "
-    r"$\sqrt{2\delta}$ of the gradient.",
+    because=r"If the norm of the S block is a fraction $\delta$ below the gradient's norm, the rest can have about "
+    r"$\sqrt{2\delta}$ times that norm.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
-        "(14) is displayed and put into words, “most of dynamics … are captured”; G.1 derives its bound on "
-        r"$\|\nabla_{\hat S}\mathcal{L}_c\|$ from it (“Assumption 1 in (II)”).",
+        "the paper displays (14) and puts it into words, “most of dynamics … are captured”, and G.1 derives its bound "
+        r"on $\|\nabla_{\hat S}\mathcal{L}_c\|$ from it (“Assumption 1 in (II)”).",
     ),
 )
 def assumption_1(splits: list[Split], form: str = "printed", share: float = 1.0) -> Evidence:
@@ -217,7 +218,7 @@ def measure_met(context: Context, draw: int = 0) -> Met:
             "homogeneous test with four clients, the simplified correction and polynomials orthonormal with respect to "
             rf"the uniform distribution{run_conditions('0.01')}, for $\mathcal{{L}}$ and every $\mathcal{{L}}_c$, in "
             "the round from which on the rank is 4.",
-            why=r"Both are said; for $\delta \ll 1$ a tenth is taken, and Figure 4 shows the homogeneous test.",
+            why=r"The paper says both. For $\delta \ll 1$ we take a tenth, and Figure 4 shows the homogeneous test.",
         ),
     ),
     control=Form(
@@ -234,8 +235,8 @@ def measure_met(context: Context, draw: int = 0) -> Met:
     ),
     vary=("delta",),
     best={"delta": Best(0.045, "searched: what is needed on the draw that is judged")},
-    because=r"Bases rotate near the solution: a quadratic needs $\delta\ge0.41$. When our run finds the rank, it needs "
-    "0.045; 24 draws need 0.03 to 1.03.",
+    because=r"Bases rotate near the solution: for a quadratic $\delta\ge0.41$. When the rank is found, our run "
+    "needs 0.045, other draws 0.03 to 1.03.",
     uses=("fedlrt/assumption-1",),
     expect=("corrected", "search"),
     intended=Intended(
@@ -245,7 +246,7 @@ def measure_met(context: Context, draw: int = 0) -> Met:
     ),
 )
 def claim_assumption_when(met: Met, when: str = "both", delta: float = SMALL) -> Relations:
-    """The least delta that (14) admits at the start of a round, against a tenth; the quadratic's run must come near."""
+    """At the start of a round (14) admits a delta below a tenth; the run on the quadratic comes near the minimiser."""
     last = len(met.test.of_mean) - 1
     if when in ("near", "both"):
         end = met.bowl[-1]

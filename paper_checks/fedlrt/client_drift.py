@@ -128,27 +128,27 @@ LONG_STEPS = {**two_parabolas()[1], "rate": "6/5", "steps": 5}
             r"$\mathcal{L}$ at the weights tend to 0, and every limit point of the weights is a stationary point. If "
             r"$\mathcal{L}$ is convex and has one minimiser, the weights converge to it. A round has one more "
             "communication round than FedAvg's.",
-            why=r"(4) modifies the client's iteration on its local loss, and line 9 of Algorithm 4 has $\mathcal{L}_c$ "
-            "(fedlrt/eq-4, fedlrt/alg-4). Where a loss is not convex, convergence to a stationary point is usually "
-            "said of the gradients. That rates are small enough goes without saying, and the minimiser of (1) is "
-            "spoken of as the only one.",
+            why="(4) modifies the client's iteration on its local loss, and line 9 of Algorithm 4 has "
+            r"$\mathcal{L}_c$ (fedlrt/eq-4, fedlrt/alg-4). If a loss is not convex, convergence to a stationary point "
+            "usually means that the gradients tend to 0. The paper takes for granted that the rates are small enough, "
+            "and it writes of the minimiser of (1) as if it were unique.",
         ),
         Reading(
             "any constant learning rate",
             r"The same for every constant learning rate $\lambda > 0$.",
             {"method": "long steps"},
-            "“constant learning rates” are named without a limit.",
+            "The paper says “constant learning rates” and gives no limit.",
         ),
     ),
     hypotheses=(Dropped(r"learning rates small enough, $\lambda \le 1/(Ls_*)$", {"method": "long steps"}),),
     uses=("fedlrt/eq-4",),
-    because="The paper does not say that rates must be small or that, if L is not convex, gradients converge but "
-    "weights need not.",
+    because="The paper does not say that rates must be small, or that gradients tend to 0 but weights need not "
+    "converge if the loss is not convex.",
     expect=("holds", "proof"),
     intended=Intended(
         "by its gradients",
-        "“leads to global convergence ... with constant learning rates [27]”: small enough ones, "
-        "and gradients that tend to 0 if not convex, as usual.",
+        "“leads to global convergence ... with constant learning rates [27]”: this means small enough rates and, if "
+        "the loss is not convex, gradients that tend to 0, as usual.",
     ),
     print="unstated",
 )
@@ -217,10 +217,11 @@ def measure_drift(context: Context) -> list[Drift]:
     readings=(
         Reading(
             "what can happen",
-            "For two parabolas of different curvature and different minimisers, each client on its own, and short "
-            "steps, the limit of FedAvg is the global minimiser for one local step, farther from it with each further "
-            "one, tends to the mean of the local minimisers, and its distance is in proportion to theirs.",
-            why="It says that the mean may be far away, and refers to an illustration.",
+            "Two clients have parabolas of different curvature and different minimisers, and the steps are short. For "
+            "one local step the limit of FedAvg is the global minimiser. With each further step it is farther from it "
+            "and tends to the mean of the local minimisers. Its distance is proportional to the distance of the local "
+            "minimisers.",
+            why="The paper says that the mean may be far away, and refers to an illustration.",
         ),
     ),
     uses=("fedlrt/eq-2",),

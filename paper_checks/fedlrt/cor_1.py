@@ -50,8 +50,8 @@ from paper_checks.methods.inequality import judge_inequality
     also=("fedlrt/cor-2",),
     uses=("fedlrt/thm-4",),
     importance="result",
-    because="Theorem 4, on which it depends, fails, and at small rates the loss falls too little for a bound without "
-    r"$1/\lambda$.",
+    because="It depends on Theorem 4, which fails. At small learning rates the loss falls too little for a bound "
+    r"without $1/\lambda$.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
@@ -158,7 +158,8 @@ PLUGGED = (
     vary=("constant",),
     hypotheses=(Dropped(r"$L \ge \delta^2/82$", {"least": 0.0}),),
     uses=("fedlrt/thm-4",),
-    because="At this rate Theorem 4's bracket is negative for $L \\ge 1/6$. The printed bracket of (38) is too small.",
+    because="At the proof's rate Theorem 4's bracket is negative for $L \\ge 1/6$. The printed bracket of (38) is too "
+    "small.",
     expect=("corrected", "proof"),
     intended=Intended(
         "the inequality of Theorem 4",

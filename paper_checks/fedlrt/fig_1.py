@@ -90,20 +90,20 @@ def make_problems(context: Context) -> dict[str, Setting]:
             r"""With uniform points and polynomials that equal 1 at x = 1, or are orthonormal with respect to dx or to
             the uniform distribution, all clients have the same second derivative, and the minimiser of (1) is the mean
             of the targets, which has rank at most 4, and rank 4 for targets in general position.""",
-            why=r"A setting is judged by whether what it defines exists. Left open are the normalisation, the law of "
-            r"the points (uniform, as in the homogeneous test, is taken here) and of the targets, $\tau$, rank and "
-            "size of the start, the number of rounds, and whether $s_*$ counts local epochs (the text) or iterations "
-            "(Figure 1), which agree only for steps on all points.",
+            why="A setting is judged by whether what it defines exists. The paper leaves open the normalisation, the "
+            "distribution of the points (we take the uniform one of the homogeneous test) and of the targets, "
+            r"$\tau$, the rank and size of the initial weights, the number of rounds, and whether $s_*$ counts local "
+            "epochs (the text) or iterations (Figure 1), which agree only for steps on all points.",
         ),
     ),
     kind="setting",
-    because="The paper does not state the normalisation. It determines whether curvatures are equal or differ by a "
-    "factor of 361, and which steps work.",
+    because="The paper does not state the normalisation, on which the step sizes that work and the ratio of "
+    "curvatures (1 or 361) depend.",
     expect=("holds", "search"),
     intended=Intended(
         "in each normalisation of the polynomials",
-        "“where the target function $f_c$ is different for each client”: no normalisation, "
-        "threshold or start; “local epochs” here, “iterations” in Figure 1.",
+        "“where the target function $f_c$ is different for each client”; the paper gives no normalisation, threshold "
+        "or start, and has “local epochs” here but “iterations” in Figure 1.",
     ),
     print="unstated",
 )
@@ -334,9 +334,9 @@ def compare(context: Context) -> Compared:
 
 
 COARSE = (
-    r"With $\tau = 0.1$ the truncation can stop all variants alike at a matrix of lower rank. The paragraph "
-    r"after (13), not the caption, says that a nonzero $\vartheta$ stops FeDLRT with correction short of the minimiser "
-    "in Figure 1."
+    r"With $\tau = 0.1$ truncation can stop every variant of FeDLRT at a matrix of lower rank. The paragraph after "
+    r"(13), not the caption, says that a nonzero $\vartheta$ stops FeDLRT with correction short of the minimiser in "
+    "Figure 1."
 )
 
 
@@ -345,9 +345,9 @@ def as_described(statement: str) -> tuple[Reading, ...]:
     return (
         Reading(
             "as described",
-            "With all points at every client, full gradients, targets of rank 1 from normal factors, polynomials "
-            "orthonormal with respect to the uniform distribution, a Gaussian start of unit size truncated to rank 5, "
-            r"and $\tau = 0.01$, " + statement,
+            "Every client has all points and uses full gradients. The targets have rank 1 and normal factors, the "
+            r"polynomials are orthonormal with respect to the uniform distribution, and $\tau = 0.01$. From Gaussian "
+            "initial weights of unit size, truncated to rank 5, " + statement,
             why=r"Section 4.1 gives neither the distribution of the targets nor a normalisation, start or $\tau$ for "
             r"the heterogeneous test; $\tau$ is 0.1 in its homogeneous test and 0.01 in Table 2, Appendix B.3. Local "
             "steps are steps of gradient descent in eqs. (2), (7) and (8) and in all algorithms; mini-batches belong "
@@ -370,8 +370,8 @@ WITNESS = {"n": 10, "clients": 4, "points": SAMPLES, "steps": HETEROGENEOUS.step
     FeDLRT converges faster than FedLin and has lower communication costs.""",
     measure=compare,
     readings=as_described(
-        "FedAvg and FeDLRT without correction stop farther than 1e-5 from the minimiser, but the corrected "
-        "methods come within 1e-5 of it, FeDLRT in fewer rounds than FedLin."
+        "FedAvg and FeDLRT without correction stop farther than 1e-5 from the minimiser. FedLin and FeDLRT with "
+        "correction come within 1e-5 of it, and FeDLRT needs fewer rounds."
     ),
     control=Form(
         """In the test as described, on the points drawn, FedLin and FeDLRT with full correction reach 1e-5, and FeDLRT
@@ -383,10 +383,11 @@ WITNESS = {"n": 10, "clients": 4, "points": SAMPLES, "steps": HETEROGENEOUS.step
         "divided at random or by region, and in each normalisation, FedAvg's limit is 0.0015 to 0.062 from the "
         "minimiser, and FedLin's limit is at most 1e-11 from it. With all points at every client and full gradients, "
         "FedAvg coincides with FedLin, and FeDLRT without correction coincides with FeDLRT with correction, round by "
-        "round, in every basis and for every start, target and truncation; steps on mini-batches are not covered. With "
-        r"polynomials orthonormal with respect to the uniform distribution, $\tau = 0.01$ and a Gaussian start of unit "
-        "size truncated to rank 5, all methods come within 1e-5 of the minimiser. FeDLRT needs at most 1.1 times as "
-        "many rounds as FedLin on the points drawn, and 0.41 to 1.006 times as many on 120 sets. "
+        "round, in every basis and for every start, target and truncation; steps on mini-batches are not covered. "
+        r"With polynomials orthonormal with respect to the uniform distribution, $\tau = 0.01$ and Gaussian initial "
+        "weights of unit size, truncated to rank 5, all methods come within 1e-5 of the minimiser. FeDLRT needs at "
+        "most 1.1 times as many rounds as FedLin on the points that this check draws, and 0.41 to 1.006 times as many "
+        "on 120 other sets of points. "
         + COARSE
         + " A round of FeDLRT sends 352 numbers at rank 4 and 475 at rank 5 with the simplified correction, and 448 "
         "and 625 with the full one. A round of FedLin sends 400. Until it comes within 1e-5, FeDLRT can therefore send "
@@ -427,7 +428,7 @@ def fig_1(
     stalled: float = 1e-3,
     times: float = 1.1,
 ) -> Evidence:
-    """The limits, the first rounds, and whether FeDLRT with and without correction agree in all compared rounds."""
+    """The limits are as stated, and FeDLRT with and without correction agree in all rounds that we compare."""
     promises, case = list[Relation](), {**WITNESS, "rounds": 900}
     ours, theirs = compared.rounds
     same, ranks = compared.same, compared.long.ranks[: int(min(ours, 900))]
@@ -473,18 +474,19 @@ def fig_1(
 
 AT_LEAST_THREE = (
     r"FeDLRT with full correction comes within $2^{-23}\|W^*\|$, and to 1e-5 in a third of FedLin's rounds or fewer "
-    "(for “much faster”, which the text does not count, three times is taken)."
+    "(the text does not say how fast “much faster” is, so we take a factor of three)."
 )
 
 ALONG_TWO_SETTING = (
-    "n = 10, C = 4, targets along two axes, polynomials of value 1 at 1, 10,000 points, s = 100, rate 1e-3, start of "
-    "size 0.01 cut to rank 5, tau = 0.1"
+    "n = 10, C = 4, targets along two axes, polynomials of value 1 at 1, 10,000 points, s = 100, rate 1e-3, initial "
+    "weights of size 0.01, truncated to rank 5, tau = 0.1"
 )
 
 
 ALONG_FOUR_SETTING = (
     "n = 10, C = 4, targets along four axes, the last a tenth of the others, polynomials orthonormal for the uniform "
-    "law, 10,000 points, s = 100, rate 1e-3, normal start of unit size cut to rank 5, tau = 0.1"
+    "law, 10,000 points, s = 100, rate 1e-3, initial weights with normal entries of unit size, truncated to rank 5, "
+    "tau = 0.1"
 )
 
 
@@ -499,8 +501,8 @@ ALONG_FOUR_SETTING = (
         Reading(
             "targets along two axes",
             "With all points at every client, full gradients, polynomials that equal 1 at x = 1, the targets "
-            "$p_0(x)p_0(y)$, $2p_0(x)p_0(y)$, $p_1(x)p_1(y)$ and $2p_1(x)p_1(y)$, a Gaussian start of size 0.01 cut to "
-            r"rank 5 and $\tau = 0.1$: " + AT_LEAST_THREE,
+            "$p_0(x)p_0(y)$, $2p_0(x)p_0(y)$, $p_1(x)p_1(y)$ and $2p_1(x)p_1(y)$, Gaussian initial weights of size "
+            r"0.01 truncated to rank 5 and $\tau = 0.1$: " + AT_LEAST_THREE,
             {"targets": "two axes"},
             r"By default, Legendre polynomials equal 1 at x = 1, their products are targets of rank 1, and $\tau "
             "= 0.1$ and a small start are as in the homogeneous test.",
@@ -513,20 +515,20 @@ ALONG_FOUR_SETTING = (
     ),
     correction=Form(
         "With full gradients, targets of rank 1 from normal factors, polynomials orthonormal with respect to the "
-        r"uniform distribution, a Gaussian start of unit size cut to rank 5 and $\tau = 0.01$ it converges to single "
-        "precision, on the points and targets drawn in more than a third as many rounds as FedLin; on 120 sets, in "
-        "0.41 to 1.006 times as many. Near the minimiser it is 1.02 to 4.02 times as fast on 600 sets, the "
-        r"normalisations taken together. With polynomials that equal 1 at x = 1, targets along two axes of low degree, "
-        r"a start of size 0.01 and $\tau = 0.1$ it needs 0.12 to 0.19 times FedLin's rounds on twenty sets of points. "
-        + COARSE,
+        r"uniform distribution, Gaussian initial weights of unit size truncated to rank 5, and $\tau = 0.01$, FeDLRT "
+        "converges to single precision. On the points and targets that this check draws it needs more than a third as "
+        "many rounds as FedLin, and on 120 other sets 0.41 to 1.006 times as many. Near the minimiser it is 1.02 to "
+        "4.02 times as fast as FedLin on 600 sets, over all normalisations. With polynomials that equal 1 at x = 1, "
+        r"targets along two axes of low degree, initial weights of size 0.01 and $\tau = 0.1$, it needs 0.12 to 0.19 "
+        "times as many rounds as FedLin on twenty sets of points. " + COARSE,
         {"much": 1.0 / 1.1, "parts": ("precise", "faster", "not much")},
         ({"much": 3.0}, {"precision": 1e-9}, {"most": 0.8}),
     ),
     vary=("much",),
     best={"much": Best(5.29, f"searched: the least of twenty sets of points, with targets along two axes ({COMMAND})")},
     uses=("fedlrt/exp-heterogeneous",),
-    because="The targets, normalisation and start are not given. FeDLRT needs 0.4 to 1.01 times FedLin's rounds, or "
-    "0.12 to 0.19 for Legendre products.",
+    because="Targets, basis and start are not given. FeDLRT needs 0.4 to 1.01 times FedLin's rounds, 0.12 to 0.19 for "
+    "products of Legendre polynomials.",
     expect=("ambiguous", "search"),
     intended=Intended(
         "targets along two axes",
@@ -546,7 +548,7 @@ def claim_het_converge(
     parts: tuple[str, ...] = ("precise", "faster"),
     targets: str = "normal",
 ) -> Relations:
-    """The end of a long run, and FedLin's rounds to 1e-5 over FeDLRT's."""
+    """A long run ends as stated, and FedLin needs the stated multiple of FeDLRT's rounds to come within 1e-5."""
     if targets == "normal":
         run, (ours, theirs), size, same = compared.long, compared.rounds, compared.size, compared.same
         setting = SETTING
@@ -572,32 +574,31 @@ DEALT = {"all": "all points at every client", "random": "dealt at random", "regi
     where="Section 4.1, heterogeneous test (judged by FedAvg; FeDLRT without correction is judged in fedlrt/fig-1)",
     says="FeDLRT without correction quickly plateaus, similar to FedAvg.",
     measure=compare,
-    readings=as_described("FedAvg stops farther than 1e-5 from the minimiser, and so does FeDLRT without correction."),
+    readings=as_described("FedAvg and FeDLRT without correction stop farther than 1e-5 from the minimiser."),
     control=Form(
         """FedAvg does stall on the points drawn where these are divided among the clients, at random or by region, in
         each of the three normalisations.""",
         {"splits": ("random", "region"), "bases": BASES},
     ),
     correction=Form(
-        """Where the points are divided among the clients, at random or by region, FedAvg stalls in each of the three
-        normalisations, on 24 draws of the points 0.0015 to 0.062 from the minimiser; that may be the set-up that was
-        run.
-        With all points at every client and full gradients a FedAvg round equals a FedLin round, and all variants of
-        FeDLRT have the same rounds, for every basis, target, start and truncation: corrections do not affect
-        whether one of them stalls. FedAvg then converges wherever FedLin does, on the points drawn to the minimiser.
-        Steps on minibatches, which “local epochs” may mean, are not covered.""",
+        """If the points are divided among the clients, at random or by region, FedAvg stalls in each of the three
+        normalisations, at 0.0015 to 0.062 from the minimiser on 24 draws of the points. The authors may have run this
+        set-up. With all points at every client and full gradients a FedAvg round equals a FedLin round, and all
+        variants of FeDLRT have the same rounds, for every basis, target, start and truncation, so corrections do not
+        affect whether a method stalls. FedAvg then converges if FedLin does, and on the points that this check draws
+        both converge to the minimiser. Steps on minibatches, which “local epochs” may mean, are not covered.""",
         {"stands": False, "bases": BASES, "divided": DIVIDED},
         ({"stands": True}, {"splits": ("random",)}, {"divided": ("all",)}, {"apart": -1.0}),
     ),
     uses=("fedlrt/exp-heterogeneous",),
-    because="With full gradients on all points at every client, a FedAvg round equals a FedLin round, so neither "
-    "stalls for lack of a correction.",
+    because="With full gradients on all points at every client, corrections have no effect, so neither FedAvg nor "
+    "FeDLRT stalls without one.",
     vary=(),
     expect=("corrected", "statistical"),
     intended=Intended(
         "as described",
-        "Section 4.1: “the 10,000 training data points are available to all clients” against "
-        "“quickly plateaus, similar to FedAvg”.",
+        "Section 4.1: “the 10,000 training data points are available to all clients”, but “quickly plateaus, similar "
+        "to FedAvg”.",
     ),
     print="inconsistent",
 )
@@ -642,12 +643,12 @@ def claim_het_plateau(
         Reading(
             "with the threshold of the homogeneous test",
             r"""The same with $\tau = 0.1$ and the targets $p_0(x)p_0(y)$, $p_1(x)p_1(y)$, $p_2(x)p_2(y)$ and
-            $\frac1{10}p_3(x)p_3(y)$: FedLin comes within 1e-5 of the minimiser, FeDLRT with full correction stops
+            $\frac1{10}p_3(x)p_3(y)$: FedLin comes within 1e-5 of the minimiser, but FeDLRT with full correction stops
             farther from it, at rank 3.""",
             {"targets": "four axes"},
-            r"The heterogeneous test is a variation of the homogeneous one, for which $\tau$ is 0.1, the only value in "
-            r"Section 4.1. A run stops only where the last singular values of the minimiser are below $\tau$ times its "
-            "norm; one target a tenth of the others makes them so, and of 24 draws of normal targets 3 do.",
+            r"The heterogeneous test is a variation of the homogeneous one, for which $\tau$ is 0.1, the only value "
+            r"in Section 4.1. A run stops early only if the last singular values of the minimiser are below $\tau$ "
+            "times its norm. They are if one target is a tenth of the others, and in 3 of 24 draws of normal targets.",
             (
                 {"targets": "four axes", "parts": ("FedLin", "converges")},
                 {"targets": "four axes", "rank": 4},
@@ -656,11 +657,12 @@ def claim_het_plateau(
         ),
     ),
     correction=Form(
-        r"""With $\tau = 0.01$, targets of rank 1 from normal factors, the start as in the reading and polynomials
-        orthonormal with respect to the uniform distribution both come to the minimiser on the points and targets drawn,
-        FeDLRT with full correction to single precision: a nonzero $\vartheta$ need not stop it. Figure 1's caption has
-        both converge to 1e-5 as well. Where the last singular values of the minimiser are below $\tau$ times its norm
-        it can stop at a matrix of lower rank, for any $\tau$.""",
+        r"""With $\tau = 0.01$, targets of rank 1 from normal factors, the initial weights of the reading and
+        polynomials orthonormal with respect to the uniform distribution, FedLin and FeDLRT with full correction both
+        reach the minimiser on the points and targets that this check draws, FeDLRT to single precision, so a nonzero
+        $\vartheta$ need not stop it. According to Figure 1's caption, both converge to 1e-5. If the last singular
+        values of the minimiser are below $\tau$ times its norm, FeDLRT can stop at a matrix of lower rank, for any
+        $\tau$.""",
         {"parts": ("FedLin", "converges")},
         ({"parts": ("stops",)}, {"precision": 1e-9}),
     ),
@@ -687,7 +689,7 @@ def claim_thm3_figure(
     rank: int = 3,
     least: float = CLOSE,
 ) -> Relations:
-    """The ends of long runs of FedLin and FeDLRT."""
+    """Long runs of FedLin and FeDLRT end as stated."""
     normal = targets == "normal"
     run, full_rank = (
         (compared.long, min(compared.full_rank)) if normal else (compared.short_of, compared.short_of_full_rank)

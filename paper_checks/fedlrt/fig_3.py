@@ -79,8 +79,7 @@ def find_crossings(context: Context) -> list[Crossing]:
             "Table 1 in all panels",
             r"By Table 1's entries at $s_* = b = 1$ every cost of FeDLRT with simplified or full correction equals "
             "FedLin's at a rank of about 200, 40 % of n, and is a hundred times smaller at rank 1.",
-            why="The text names FedLin as what is compared, and the caption the same costs as Table 1, in its "
-            "variables.",
+            why="The text compares with FedLin, and the caption names the same costs as Table 1, with its variables.",
         ),
     ),
     control=Form(
@@ -108,8 +107,8 @@ def find_crossings(context: Context) -> list[Crossing]:
     best={"factor": Best(127.5, "proved: $n^2/(4n + 8)$ at n = 512, of client compute with full correction")},
     kind="number",
     uses=("fedlrt/table-1",),
-    because="By Table 1, only the full correction's communication breaks even at 0.40n. Compute does at 0.2n and "
-    "memory at 0.3n.",
+    because="By Table 1, with the full correction, communication breaks even at rank 0.4n, client compute at 0.2n and "
+    "client memory at 0.3n.",
     expect=("corrected", "proof"),
     intended=Intended(
         "Table 1 in all panels",

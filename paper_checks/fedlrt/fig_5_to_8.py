@@ -35,8 +35,8 @@ def matches(table: pd.DataFrame) -> str:
 
 
 WHY = (
-    "it is about runs of {network} on {data} over 200 rounds{runs}; CIFAR is in no package registry that the toolkit "
-    "fetches data from. Runs at laptop scale, of a narrower network on fewer samples of Fashion-MNIST in few "
+    "the statement is about runs of {network} on {data} over 200 rounds{runs}, and the toolkit cannot fetch CIFAR "
+    "from a package registry. Laptop-scale runs of a narrower network on fewer samples of Fashion-MNIST, in few "
     "rounds, could not settle it"
 )
 

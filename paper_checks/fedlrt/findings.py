@@ -12,7 +12,7 @@ FINDINGS = (
         "changes a main result",
         ("fedlrt/thm-2", "fedlrt/eq-36"),
         r"With $L = 1$ and the truncation threshold $\vartheta = 9/4$, truncation raises the loss by 63.86, but the "
-        r"paper allows only $L\vartheta = 2.25$. Smoothness bounds how fast the gradient changes, not the gradient.",
+        r"paper allows only $L\vartheta = 2.25$. L-smoothness bounds how fast the gradient changes, but not its norm.",
         r"Take $\vartheta\|\nabla\mathcal{L}(\tilde W_r^*)\| + \frac L2\vartheta^2$ as the cost of a truncation, where "
         r"$\tilde W_r^*$ are the weights before truncation, or assume a bound on the gradient.",
     ),
@@ -144,8 +144,8 @@ FINDINGS = (
         "The proof of Corollary 1 uses a learning rate at which Theorem 4 promises no descent once $L \\ge 1/6$",
         "changes a proof only",
         ("fedlrt/cor-2-proof",),
-        "Descent needs a positive bracket in Theorem 4's bound. At that rate the bracket is negative for every "
-        r"smoothness constant $L \ge 1/6$.",
+        "Descent needs a positive bracket in Theorem 4's bound. At the proof's learning rate the bracket is negative "
+        r"for every smoothness constant $L \ge 1/6$.",
         r"Use the corrected Theorem 4; under its assumption the factor 96 of the corollary is valid for $s_*\lambda "
         r"L$ from 1/94 to 1/2 ($s_*$ local steps at the learning rate $\lambda$).",
     ),
@@ -274,8 +274,8 @@ FINDINGS = (
         "The settings of the vision experiments omit choices that are needed to repeat them",
         "changes nothing",
         ("fedlrt/exp-resnet18", "fedlrt/exp-other-vision"),
-        "32 clients share 240 local iterations, which makes 7.5 for each. With 7 a round has 224 batches and with 8 it "
-        "has 256, but 240 are intended.",
+        "32 clients share 240 local iterations, which makes 7.5 for each. With 7 each, a round has 224 batches, and "
+        "with 8 each it has 256, but the paper intends 240.",
         "Choose the starting ranks, the low-rank layers of VGG16 and the rounding of local iterations yourself, and "
         "report them.",
     ),

@@ -177,8 +177,8 @@ def measure_beside(context: Context) -> list[Beside]:
     ),
     uses=("fedlrt/thm-5",),
     importance="result",
-    because=r"“Close to $\mathcal M_r$” must mean a small normal component: near rank r, gradients can still lie "
-    "outside the augmented bases.",
+    because=r"“Close to $\mathcal M_r$” must mean a small normal component: gradients near rank r can still have "
+    "parts outside the augmented bases.",
     vary=(),
     expect=("holds", "proof"),
     intended=Intended(

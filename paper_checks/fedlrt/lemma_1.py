@@ -129,7 +129,7 @@ def regular(points: Sequence[Wide], beyond: bool = False, singular: bool = False
 def eq_6(
     points: list[Wide], beyond: bool = False, mean: bool = True, assembled: bool = True, length: float = 1.0
 ) -> Relations:
-    """The toolkit's augmented bases, for 2r <= n; ``mean`` False asks for the first client's gradient instead."""
+    """The toolkit's augmented bases are as stated, for 2r <= n; ``mean`` False is the first client's gradient."""
     for one in regular(points, beyond):
         U, S, V = one.parts
         own = (one.G_U, one.G_V) if mean else (one.slopes[0] @ V @ S.mT, one.slopes[0].mT @ U @ S)
@@ -203,7 +203,7 @@ def claim_gu_gv(
     "fedlrt/lemma-1",
     where="Section 3.1, Lemma 1",
     says=r"""$\tilde S = \tilde U^\top U^tS^tV^{t,\top}\tilde V$ takes the form $\begin{bmatrix}S^t & 0\\0 &
-    0\end{bmatrix}$. So only $\bar U$ and $\bar V$ have to be broadcast, and S instead of $\tilde S$.""",
+    0\end{bmatrix}$. So only $\bar U$, $\bar V$ and S have to be broadcast, not $\tilde S$.""",
     measure=measure_wide,
     mutants=[{"assembled": False}, {"corner": 1.01}, {"outside": 0.1}],
     hypotheses=(
@@ -310,7 +310,7 @@ def measure_blocks(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...
 def eq_23(
     data: tuple[Sequence[Flow], Sequence[Point]], first: int = 1, lean: float = 0.0, transposed: bool = False
 ) -> Equations:
-    r"""Every entry, from $\tilde U^\top U = [I; 0]$ only; ``first`` and ``lean`` put another one in its place."""
+    r"""Every entry follows from $\tilde U^\top U = [I; 0]$; ``first`` and ``lean`` put another one in its place."""
     flows, points = data
     for flow in flows:
         r = flow.S.rows

@@ -60,8 +60,8 @@ def regular(steps: Sequence[Step], singular: bool) -> list[Step]:
     ),
     hypotheses=(Dropped(r"S of full rank, as elements of $\mathcal M_r$ have it", {"singular": True}),),
     uses=("fedlrt/eq-15", "fedlrt/eq-16", "fedlrt/lemma-2-step-20", "fedlrt/lemma-2-step-chain"),
-    because=r"$USV$ and $V = VS^\top$ are slips for $USV^\top$ and $L = VS^\top$. The spans agree, but the factors "
-    "need not.",
+    because=r"$USV$ and $V = VS^\top$ are slips for $USV^\top$ and $L = VS^\top$. The spans agree, but the two "
+    "bases need not be equal.",
     expect=("holds", "proof"),
     intended=Intended(
         "the same spans",

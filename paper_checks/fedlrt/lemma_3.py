@@ -111,8 +111,8 @@ def measure_sides(context: Context) -> list[Sides]:
         ({"sign": 1.0}, {"sign": -1.01}, {"third": "F_c"}, {"last": "V"}),
     ),
     importance="detail",
-    because=r"F is the negative gradient, so the sign is wrong. The third line has $F_c$, not F, and $\tilde V$ lacks "
-    "a transpose.",
+    because=r"F is the negative gradient, so the sign is wrong. The third line prints $F_c$ instead of F, and "
+    r"$\tilde V$ without its transpose.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -271,7 +271,7 @@ def lemma_3(
         ),
         Reading(
             "operator norms of the bases",
-            "Norms of U, V and their transposes are operator norms, the others Frobenius norms.",
+            "Norms of U, V and their transposes are operator norms; the others are Frobenius norms.",
             {"norms": "operator"},
             "The paper justifies step (I) by the “operator norm inequality of the Frobenius norm”.",
             ({"norms": "operator", "constant": 0.99},),

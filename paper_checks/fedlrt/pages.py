@@ -127,8 +127,8 @@ ANALYSIS = Page(
     THEMES,
     (
         Headline(
-            "Before truncation, a round with the full correction lowers the loss by more than stated: the constant 12 "
-            r"can be replaced by $1 - \frac1{2s_*}$, and learning rates up to $\frac1{Ls_*}$ are allowed.",
+            "Before truncation, a round with the full correction lowers the loss by more than Theorem 8 states: its "
+            r"constant 12 can be replaced by $1 - \frac1{2s_*}$, and learning rates up to $\frac1{Ls_*}$ are allowed.",
             ("fedlrt/thm-8", "fedlrt/thm-7"),
         ),
         Headline(
@@ -155,9 +155,9 @@ ANALYSIS = Page(
             ("fedlrt/claim-linear-n", "fedlrt/claim-svd-size", "fedlrt/claim-no-full-matrix"),
         ),
         Headline(
-            "With polynomials that are orthonormal with respect to the uniform distribution, FeDLRT finds the rank of "
-            "the homogeneous test early, comes within 1e-5 of the minimiser, and is more than ten times as fast as "
-            "FedLin on the points that we drew.",
+            "With polynomials that are orthonormal with respect to the uniform distribution, FeDLRT finds the "
+            "target's rank in the homogeneous test early, comes within 1e-5 of the minimiser, and is more than ten "
+            "times as fast as FedLin on the points that we drew.",
             ("fedlrt/claim-hom-rank", "fedlrt/claim-hom-error", "fedlrt/claim-hom-10x", "fedlrt/fig-4"),
         ),
     ),

@@ -48,14 +48,15 @@ def measure_pooling(context: Context) -> Sequence[Point]:
             "any sets of one size",
             r"With $X = \bigcup_{c=1}^CX_c$, all $X_c$ of one size, and each loss the mean over its samples, "
             r"$\mathcal{L}$ is the mean of the $\mathcal{L}_c$ with uniform weights.",
-            why="The text asks for a union and for equal sizes, no more. Losses are means over samples in Section 4.1.",
+            why="The text requires a union and equal sizes, and nothing else. Losses are means over samples in "
+            "Section 4.1.",
         ),
         Reading(
             "no sample at two clients",
-            r"The same with $X_1, \ldots, X_C$ disjoint, or a sample of X counted once for each client that has it.",
+            r"The same with $X_1, \ldots, X_C$ disjoint, or with each sample of X counted as often as clients have it.",
             {"shared": False},
-            r"The section is on data that are distributed over the clients; a sample that several of them have "
-            r"counts once in a union, and more often in the mean of the $\mathcal{L}_c$.",
+            "The section is about data that are distributed over the clients. A sample that several clients have "
+            r"counts once in the union, but several times in the mean of the $\mathcal{L}_c$.",
             ({"weight": 1.01},),
         ),
     ),
@@ -202,7 +203,7 @@ def eq_2(runs: list[Local], own: bool = False, rate: float = 1.0, more: int = 0)
     expect=("holds", "search"),
 )
 def eq_3(runs: list[Local], share: float = 1.0, count: int = 0) -> Evidence:
-    """The weights after a round against the mean of what clients send; ``count`` leaves clients out."""
+    """The weights after a round are the mean of what the clients send; ``count`` leaves clients out."""
     promises = []
     for one in runs:
         kept = one.ends[count:] or one.ends

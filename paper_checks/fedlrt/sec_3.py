@@ -56,8 +56,8 @@ def measure_flow(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...]]
         asks="neither",
     ),
     importance="detail",
-    because=r"The third line needs the transposed gradient, because $\nabla_W\mathcal{L}\,U$ acts on the rows and V on "
-    "the columns.",
+    because=r"The third line needs the transposed gradient, because U multiplies the gradient from the left and V "
+    "from the right.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -74,7 +74,7 @@ def eq_5(
     projection: float = 1.0,
     lines: str = "all",
 ) -> Evidence:
-    """The product rule with the three lines, against the projected gradient, entry by entry."""
+    """By the product rule, the three lines give the projected gradient, entry by entry."""
     flows, points = data
     equations = []
     for flow in flows:
@@ -144,16 +144,16 @@ def measure_factors(context: Context) -> dict[str, list[Factors]]:
         Reading(
             "tail from the last value that is kept",
             r"The same with the threshold of Section 3.1 as printed, $\|[\sigma_{r_1}, \ldots, \sigma_{2r}]\|_2 < "
-            r"\vartheta$, and $r_1$ the smallest that meets it.",
-            why="The rule is printed four paragraphs later, as one of a variety of criteria.",
+            r"\vartheta$, where $r_1$ is the smallest rank that satisfies it.",
+            why="The paper prints this rule four paragraphs later, as one of a variety of criteria.",
         ),
         Reading(
             "tail from the first value that is cut",
             r"""With $2r \le n$, as the shapes of (6) imply, or bases of fewer columns where n is smaller, U and V are
-            orthonormal and S is diagonal; S has full rank if the threshold $0 < \vartheta \le \|\tilde S^*\|$ is on
-            the tail from $\sigma_{r_1+1}$ on, and $r_1$ the smallest that meets it.""",
+            orthonormal and S is diagonal; S has full rank if the threshold $0 < \vartheta \le \|\tilde S^*\|$ applies
+            to the tail from $\sigma_{r_1+1}$ on and $r_1$ is the smallest rank that satisfies it.""",
             {"rule": "after"},
-            "Truncation is there to make sure that S has full rank (Section 3.1), and no zero is kept with this tail.",
+            "The purpose of truncation is that S has full rank (Section 3.1), and with this tail no zero is kept.",
             ({"rule": "printed"}, {"rule": "after", "length": 1.01}, {"rule": "after", "diagonal": 0.99}),
         ),
     ),
@@ -246,10 +246,10 @@ def claim_server_qr_svd(
     readings=(
         Reading(
             "with the simplified correction",
-            "Without correction and with the simplified one a round of FeDLRT has two communication rounds, as "
-            "FedLin's has: the first brings the gradients, the second the coefficients.",
-            why="One communication round brings the gradients of the bases and those of the correction, which is so "
-            "with the simplified correction only (Section 3.1, Algorithm 5).",
+            "Without correction and with the simplified one, a round of FeDLRT has two communication rounds, like a "
+            "round of FedLin. The first carries the gradients, the second the coefficients.",
+            why="A single communication round carries the gradients of the bases and of the correction only if the "
+            "correction is simplified (Section 3.1, Algorithm 5).",
         ),
     ),
     uses=("fedlrt/alg-1", "fedlrt/alg-5"),

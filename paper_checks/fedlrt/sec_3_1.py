@@ -216,7 +216,7 @@ def measure_shared(context: Context) -> Shared:
     print="misprint",
 )
 def eq_10(data: Shared, share: float = 1.0, bases: str = "shared", room: int = 0, index: bool = False) -> Evidence:
-    """Entry by entry for any bases, orthonormal or not; ranks of means, exactly.
+    """The two sides agree entry by entry for any bases, orthonormal or not, and the ranks of means are exact.
 
     Without the index the summand is the same for all clients: the mean would be that of one of them.
     """

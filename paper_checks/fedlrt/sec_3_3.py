@@ -66,13 +66,13 @@ def claim_svd_size(
     readings=(
         Reading(
             "the boxes, and layers of a network",
-            "For any loss as a function of $W_r$, no line of Algorithms 1, 2 and 5 forms a matrix of as many "
-            "entries as $W_r$ outside of the gradients that it asks for. For a layer that acts on samples as $x "
-            r"\mapsto W_rx$, with 2r below its smaller side, no round forms a matrix of as many entries, at the server "
-            "or at a client, other than those of the samples.",
-            why="Section 2: W is the weight matrix of a layer of a network. Of a loss that is any function of W the "
-            r"gradient in U may be computed as $\nabla_W\mathcal{L}\,VS^\top$, by way of a full matrix; the other "
-            "lines do not know the loss.",
+            "For any loss as a function of $W_r$, no line of Algorithms 1, 2 and 5 forms a matrix with as many "
+            "entries as $W_r$, except for the gradients that it requires. For a layer that acts on samples as $x "
+            r"\mapsto W_rx$, with 2r below its smaller side, no round forms a matrix with as many entries, at the "
+            "server or at a client, except for the samples.",
+            why="Section 2: W is the weight matrix of a layer of a network. If the loss is an arbitrary function of "
+            r"W, the gradient in U may be computed as $\nabla_W\mathcal{L}\,VS^\top$, with a full matrix. The other "
+            "lines do not use the loss.",
         ),
     ),
     uses=("fedlrt/alg-1", "fedlrt/alg-5"),
@@ -123,9 +123,9 @@ def least_coefficient(polynomial: Mapping[Powers, Any], widest: int, steps: int)
     readings=(
         Reading(
             "at all sizes of Section 4",
-            "For $s_* \\ge 7$ and $2r \\le n$, counted as the boxes compute, the simplified correction saves a part of "
-            "the client's communication, computation and memory, at most a quarter of each; orders are the same, and "
-            "there is one communication round less.",
+            "For $s_* \\ge 7$ and $2r \\le n$, counted as the boxes compute, the simplified correction saves a part "
+            "of the client's communication, computation and memory, at most a quarter of each; the orders are the "
+            "same, and there is one fewer communication round.",
             why="“Slightly” has no number, so we take a quarter. The fewest local steps are 240/32, which is 7 or 8, "
             "and the augmented bases of eq. (6) need 2r columns.",
         ),
@@ -149,7 +149,7 @@ def claim_simplified_cheaper(
     widest: int = 2,
     slightly: float = SLIGHTLY,
 ) -> Evidence:
-    """The difference has no negative term, is at most a share of the larger cost, and both are of one order."""
+    """The difference has no negative term and is a fraction of the larger cost; both costs have the same order."""
     promises, told = [], []
     share = Fraction(str(slightly))
     for cost in PANELS:

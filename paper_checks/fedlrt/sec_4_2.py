@@ -92,13 +92,13 @@ def count_networks(context: Context) -> Heads:
     readings=(
         Reading(
             "240/C rounded down",
-            "With 1, 2, 4, 8, 16 and 32 clients and 240/C local iterations, rounded down, every run goes through 240 "
-            "batches a round up to 7 %: 240/32 is 7.5, a maximum of 7.5 iterations is 7, and 32 clients then go "
-            "through 224 batches. All other numbers are whole.",
+            "With 1, 2, 4, 8, 16 and 32 clients and 240/C local iterations, rounded down, every run processes 240 "
+            "batches a round, with a deviation of at most 7 %: 240/32 is 7.5, so a maximum of 7.5 iterations means 7, "
+            "and 32 clients then process 224 batches. All other quotients are whole numbers.",
             why="A local iteration is a mini-batch, and $s_*$ the maximum of their number; Section 4.1 has these "
-            "numbers of clients, Figure 5 has 1, ..., 16 or 32. Left open are the rank of the start, what becomes of "
-            "the statistics of batch norm and of the momentum when clients are averaged, whether the rate is annealed "
-            "by rounds or iterations, and the validation set.",
+            "numbers of clients, Figure 5 has 1, ..., 16 or 32. The paper leaves open the starting rank, what happens "
+            "to the statistics of batch norm and to the momentum when clients are averaged, whether the rate is "
+            "annealed by rounds or iterations, and the validation set.",
         ),
     ),
     kind="setting",
@@ -229,7 +229,7 @@ def prepare_images(context: Context) -> dict[str, Prepared]:
     ),
 )
 def exp_data(found: Mapping[str, Prepared], shift: float = 0.0, padding: int = 0, flip: bool = True) -> Relations:
-    """The toolkit's images against the formula, channel by channel."""
+    """The toolkit's images agree with the formula, channel by channel."""
     for name, one in found.items():
         mean, deviation = (torch.tensor(of, dtype=torch.float64)[:, None, None] for of in MEANS[name])
         turned = torch.where(one.mirrored[:, None, None, None], one.images.flip(-1), one.images)

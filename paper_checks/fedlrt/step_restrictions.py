@@ -153,8 +153,8 @@ FIGURE_3 = 200
     readings=(
         Reading(
             "a copy of every factor, as r/n falls",
-            r"$KV_0^\top$ and $U_0L^\top$, each with arrays of its own for both factors, take in addition 200 % of "
-            r"what $USV^\top$ takes, in the limit $r/n \to 0$.",
+            r"$KV_0^\top$ and $U_0L^\top$, each with its own arrays for both factors, need in addition 200 % of the "
+            r"memory of $USV^\top$, in the limit $r/n \to 0$.",
             why="The paper says that three versions of the layer are tracked. It leaves S, r by r, out of the count, "
             "which is justified if r is small compared with n.",
         ),

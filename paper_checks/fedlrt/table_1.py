@@ -97,10 +97,10 @@ def largest_ranks(
     kind="experiment",
     importance="result",
     expect=("not checkable here", None),
-    expect_reason="which ranks keep the accuracy of the benchmarks can only be found by training them, and none of "
-    "their figures shows the compute of a client. The costs by themselves: for a 512 x 512 layer, one local step and "
-    "one sample, Table 1 has a tenth of FedLin's communication up to rank 31 with either correction, and a tenth of "
-    "its client compute up to rank 12, or 6 if the gradients in U and V add 4nr",
+    expect_reason="only training can show which ranks keep the accuracy of the benchmarks, and none of their figures "
+    "shows the compute of a client. As for the costs alone, for a 512 x 512 layer, one local step and one sample, "
+    "FeDLRT needs by Table 1 at most a tenth of FedLin's communication up to rank 31, with either correction, and at "
+    "most a tenth of its client compute up to rank 12, or up to rank 6 if the gradients in U and V add 4nr",
 )
 def claim_order_of_magnitude(costs: Mapping[str, Mapping[str, Polynomial]]) -> Evidence:
     """Undecided, with the largest ranks at which the costs are a tenth of FedLin's."""
@@ -141,16 +141,17 @@ ROUNDS = (1, 2, 2, 2, 3)
             r"for a client and round, with their constants; compute as an order, up to factors without n, r, $s_*$ and "
             r"b, since its constants depend on which operations count as one ($2r \le n$, any fixed number of "
             "clients). The communication rounds are those printed.",
-            why=r"Every entry is printed inside $O(\cdot)$, but in their costs FedAvg and FedLin, and the variants of "
-            "FeDLRT, differ by constants only; Figure 3 shows three of these costs.",
+            why=r"The paper prints every entry inside $O(\cdot)$, but the costs of FedAvg and FedLin differ by "
+            "constants only, and so do the costs of the variants of FeDLRT. Figure 3 shows three of these costs.",
         ),
     ),
     control=Form("As orders all entries hold.", {"constants": ()}),
     correction=Form(
-        """Communication: $2n^2$, $4n^2$, $6nr+5r^2$, $6nr+7r^2$, $6nr+13r^2$; memory of a client in its local steps:
-        $2n^2$, $3n^2$ with the correction, $4nr+8r^2$ as printed without it, and $4nr+9r^2$, $4nr+12r^2$ with it; of
-        the server at truncation: $4nr+4r^2$. So the full correction's communication, FedLin's memory, that of the
-        corrected clients and the server's exceed the numbers in the entries; $6nr+5r^2$ and $6nr+7r^2$ are less.""",
+        """Communication: $2n^2$, $4n^2$, $6nr+5r^2$, $6nr+7r^2$, $6nr+13r^2$; a client's memory in its local steps:
+        $2n^2$, $3n^2$ with the correction, $4nr+8r^2$ as printed without it, and $4nr+9r^2$ and $4nr+12r^2$ with it;
+        the server's memory at truncation: $4nr+4r^2$. So the communication of the full correction, FedLin's memory, the
+        memory of the corrected clients and the server's memory exceed the printed numbers, while $6nr+5r^2$ and
+        $6nr+7r^2$ are smaller than printed.""",
         {"squares": (5.0, 7.0, 13.0), "held": ((2, 8), (3, 9), (3, 12)), "bases": 4.0, "at_most": False},
         (
             {"squares": (6.0, 7.0, 13.0)},
@@ -191,7 +192,7 @@ def table_1(
     full_rank: str = "",
     at_most: bool = True,
 ) -> Evidence:
-    """Each entry against the count, as polynomials: term by term with constants, else as a bound up to a factor.
+    """Each entry bounds the count: term by term if constants are meant, otherwise up to a factor.
 
     Args:
         costs: counted.
@@ -290,8 +291,8 @@ MARKS = {
         Reading(
             "the correction as an option",
             "At a given rank every cost of each of the table's three variants is linear in n, and each has automatic "
-            "compression; two of them have variance correction. Each of the table's other low-rank schemes lacks some "
-            "of it.",
+            "compression; two of them have variance correction. Each of the table's other low-rank schemes lacks at "
+            "least one of these properties.",
             why="The sentence is the caption of this table, which has three variants. One of them is named by its lack "
             "of the correction, so the correction is an option of FeDLRT.",
         ),
@@ -312,7 +313,7 @@ def claim_linear_n(
     others: tuple[str, ...] = tuple(OTHERS),
     corrected: int = 2,
 ) -> Evidence:
-    """The largest power of n in what is counted, at a given rank; of the other schemes in the table's entries.
+    """At a given rank our counts for FeDLRT are linear in n, and by the table each other scheme lacks a property.
 
     FeDLRT's marks follow from Algorithms 1 and 5; the other schemes' marks are the table's.
     """

@@ -207,8 +207,8 @@ def eq_36(
             "given the three bounds",
             r"The first equality holds always, and the bound in every round in which (36), $\mathcal{L}(W_r^{t+1}) \le "
             r"\mathcal{L}(\tilde W_r^*) + L\vartheta$, Theorem 8 and Lemma 7 hold.",
-            why="It combines these three statements, which we judge separately (fedlrt/eq-36, which fails, "
-            "fedlrt/thm-8, fedlrt/lemma-7).",
+            why="The proof combines these three statements, which we judge separately (fedlrt/eq-36, which fails, "
+            "fedlrt/thm-8 and fedlrt/lemma-7).",
         ),
     ),
     uses=("fedlrt/eq-36", "fedlrt/thm-8", "fedlrt/lemma-7"),

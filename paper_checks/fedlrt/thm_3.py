@@ -94,8 +94,8 @@ def measure_runs(context: Context) -> list[Run]:
         W_r^{*,t})\| + \frac L2\vartheta_t^2)\right)$ with $\vartheta_t$ the norm of what round t truncates and $K =
         2L/(1 - (1-\lambda L)^{2s_*})$ for $0 < s_*\lambda L \le 1/2$. This K is the least for T = 1, and it is at most
         $1/(s_*\lambda(1 - s_*\lambda L))$. K is at most $25.02L$ at $s_*\lambda L = 1/24$ and $13.03L$ at 1/12; 48 is
-        enough for $s_*\lambda L$ from 0.0213 to 1/2, and no constant works for all small rates. (This is proved up to
-        1/2; at $s_*\lambda L = 1$ and 2 the certificates of fedlrt/thm-8 have the same worst case to $10^{-4}$, for
+        enough for $s_*\lambda L$ from 0.0213 to 1/2, and no constant works for all small rates. (We proved this up to
+        1/2. At $s_*\lambda L = 1$ and 2 the certificates of fedlrt/thm-8 give the same worst case up to $10^{-4}$, for
         the numbers of clients and steps that they cover.)""",
         {"loss": "gradient", "best": True, "limit": 0.5},
         mutants=({"share": 0.9}, {"factor": 0.99}, {"loss": "L theta"}),
@@ -109,8 +109,8 @@ def measure_runs(context: Context) -> list[Run]:
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
-        r"Theorem 3 is stated “for learning rate $\lambda \leq \frac{1}{12Ls_*}$”; its proof takes "
-        r"“$\lambda s_* = \frac{1}{24L}$”.",
+        r"the paper states Theorem 3 “for learning rate $\lambda \leq \frac{1}{12Ls_*}$”; its proof takes “$\lambda "
+        r"s_* = \frac{1}{24L}$”.",
     ),
 )
 def thm_3(
@@ -181,7 +181,7 @@ def thm_3(
 def thm_10_proof(
     symbols: tuple[sympy.Symbol, ...], rate: float = 24.0, constant: float = 48.0, inner: float = 12.0
 ) -> Evidence:
-    """The step from (38) to (37); it covers this one learning rate, not all that the theorem allows."""
+    """The step from (38) to (37) is right for this one learning rate, not for all that the theorem allows."""
     L, theta, T, first, last, later, least, above = symbols
     whole = 1 / (rational(rate) * L)
     lines = [Equation("bracket times rate", whole * (1 - rational(inner) * whole * L), 1 / (rational(constant) * L))]
@@ -298,20 +298,20 @@ def measure_limits(context: Context) -> list[Limit]:
         r"""With full correction, let $\vartheta_t$ be the norm of what round t removes. If the costs of truncation,
         $\vartheta_t\|\nabla\mathcal{L}(\tilde W_r^{*,t})\| + \frac L2\vartheta_t^2$, have a finite sum, the loss is
         bounded below and $0 < s_*\lambda L \le 1$, then $\sum_t\|\nabla_{\tilde S}\mathcal{L}(W_r^t)\|^2$ is finite:
-        the gradient projected onto the augmented bases vanishes, and with it the gradient along matrices of rank r. (If
-        every round removes a fixed amount, this says nothing; the corrected fedlrt/thm-3 then bounds the smallest
+        the gradient projected onto the augmented bases vanishes, and with it the gradient along matrices of rank r.
+        (This says nothing if every round removes a fixed amount. Then the corrected fedlrt/thm-3 bounds the smallest
         projected gradient.) The part $(I - P_U)\nabla\mathcal{L}(I - P_V)$ need not vanish. Take one client, one local
         step with $0 < \lambda \le \frac1{12L}$, a threshold $\frac{\lambda L}4 < \vartheta < \frac12$ (arbitrarily
-        small for small $\lambda$) for the tail from $\sigma_{r_1+1}$ on, and the loss $\frac12\|W - bb^\top -
-        \frac12e_4e_4^\top\|^2$ with $b = e_1 + \frac12e_2$, whose solution has rank two. From the
-        start $e_1e_1^\top$, every round truncates the weights to rank one, and they converge to $bb^\top$. This point
-        is $\frac12 > \vartheta$ away from the only stationary point and has a gradient of norm 1/2.""",
+        small for small $\lambda$) on the norm of the singular values from $\sigma_{r_1+1}$ on, and the loss $\frac12\|W
+        - bb^\top - \frac12e_4e_4^\top\|^2$ with $b = e_1 + \frac12e_2$, whose solution has rank two. From the start
+        $e_1e_1^\top$, every round truncates the weights to rank one, and they converge to $bb^\top$. This point is
+        $\frac12 > \vartheta$ away from the only stationary point and has a gradient of norm 1/2.""",
         {"which": "projected"},
         mutants=({"which": "whole"}, {"corrected": False}),
     ),
     uses=("fedlrt/thm-3",),
     importance="result",
-    because=r"(13) bounds only the gradient's part within the bases, which is then of order $\sqrt\vartheta$. The part "
+    because=r"(13) bounds only the gradient's part within the bases, by order $\sqrt\vartheta$ in the limit. The part "
     "outside need not vanish.",
     expect=("corrected", "proof"),
     intended=Intended(

@@ -42,11 +42,11 @@ from paper_checks.methods.relations import Relation, Relations, relations
         S}\mathcal{L}\|^2 + \vartheta\|\nabla\mathcal{L}(\tilde W_r^*)\| + \frac L2\vartheta^2$ with $\kappa = \frac12(1
         + (1 - \frac1{s_*})\sqrt{1+\delta^2})$. For $\delta \le 1/5$ and $L < \delta^2/12$ the printed term
         $\delta^2s_*\lambda$ promises too much descent: with $\delta = 1/10$, $L = 1/2400$, one client, one step,
-        $s_*\lambda = 200$ and a gradient of norm 1 the loss falls by 191.7 and C promises 398. Truncation can cost more
-        than stated (fedlrt/eq-36). Unlike the printed bound, this one needs no condition on later steps, and its factor
-        has no term $-\delta^2$. For $\delta = 0$, when no client's gradient has a part outside the block, it is Theorem
-        2 with its best constant. For two clients or more, no smaller $\kappa$ works for all small learning rates. Under
-        (14) the loss can increase, however small $\delta > 0$ is.""",
+        $s_*\lambda = 200$ and a gradient of norm 1, the loss falls by 191.7, but the printed bound promises 398.
+        Truncation can cost more than stated (fedlrt/eq-36). Unlike the printed bound, this one needs no condition on
+        later steps, and its factor has no term $-\delta^2$. For $\delta = 0$, when no client's gradient has a part
+        outside the block, the bound is Theorem 2 with its best constant. For two clients or more, no smaller $\kappa$
+        works for all small learning rates. Under (14) the loss can increase, however small $\delta > 0$ is.""",
         {"assumption": "outside", "form": "root", "loss": "gradient", "most": 1.0, "limit": 1.0},
         mutants=({"constant": 0.9}, {"assumption": "printed"}, {"loss": "none"}),
     ),
@@ -291,8 +291,8 @@ _STRONGER = (
         ),
     ),
     uses=("fedlrt/assumption-1",),
-    because="Assumption 1 bounds a difference of norms, so the part outside the block is bounded only by the client's "
-    "own gradient.",
+    because="Assumption 1 bounds a difference of norms, so it bounds a client's gradient outside the S block only by "
+    "the client's whole gradient.",
     expect=("corrected", "proof"),
     intended=Intended(
         "F as the negative gradient",
@@ -336,8 +336,8 @@ def thm_11_hat_first(
         mutants=({"half": 0.49}, {"power": 3}, {"assumption": "printed"}),
     ),
     uses=("fedlrt/assumption-1", "fedlrt/lemma-6"),
-    because="Assumption 1 bounds a difference of norms, so the part outside the block is bounded only by the client's "
-    "own gradient.",
+    because="Assumption 1 bounds a difference of norms, so it bounds a client's gradient outside the S block only by "
+    "the client's whole gradient.",
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",

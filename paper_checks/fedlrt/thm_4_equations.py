@@ -93,8 +93,8 @@ def _shown(one: Trace) -> dict[str, object] | None:
     vary=("second",),
     uses=("fedlrt/eq-39",),
     importance="detail",
-    because="The two expressions have opposite signs. The corner matrix in the second has the wrong size or, if n by "
-    "n, selects other entries.",
+    because="The expressions differ in sign. In the second, the matrix that selects a corner has the wrong size; with "
+    "n rows it selects other entries.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -195,8 +195,8 @@ def eq_40(
             r"start only; $\hat S$ is $\tilde S$ with zeros in that block, and so contains its three other blocks, two "
             "of which are off the diagonal.",
             {"off_diagonal": 2},
-            r"(43) and (44) split $\tilde S^* - \tilde S$ so; the lower right block is given by the augmentation as "
-            r"well.",
+            r"(43) and (44) split $\tilde S^* - \tilde S$ in this way. The augmentation also gives the lower right "
+            "block.",
             ({"off_diagonal": 2, "fixed": True}, {"off_diagonal": 2, "share": 0.99}, {"off_diagonal": 4}),
         ),
     ),
@@ -266,7 +266,7 @@ THEOREM = r"Under Assumption 1 and $0 < \lambda \le \frac1{12Ls_*}$, as Theorem 
     vary=("half", "mixed", "last"),
     uses=("fedlrt/lemma-4",),
     importance="detail",
-    because="F is the negative gradient, so the inner products have the opposite sign, as in Lemma 4.",
+    because="F is the negative gradient, so the inner products need a minus sign, as Lemma 4 prints it.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",
@@ -318,10 +318,10 @@ def eq_43_44(
     readings=(
         Reading(
             "the update of Algorithm 5",
-            r"The update that (40) means, Algorithm 5's, reads for S: $S_c^{s+1} = S_c^s + \lambda "
+            r"The update in (40) is meant to be the one of Algorithm 5, which is for S: $S_c^{s+1} = S_c^s + \lambda "
             r"U^\top(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r) + F(\tilde W_r))V$.",
-            why=r"(40) is meant as the update of Algorithm 5; its sign, and the missing $\lambda$ of its second "
-            "expression, are errors of its own (fedlrt/eq-40), which (45) does not repeat.",
+            why=r"(40) is meant to be the update of Algorithm 5. Its sign and the missing $\lambda$ in its second "
+            "expression are separate errors (fedlrt/eq-40), which (45) does not repeat.",
         ),
     ),
     uses=("fedlrt/eq-39", "fedlrt/eq-40"),
@@ -378,7 +378,7 @@ def measure_with_large_parts(context: Context) -> list[Trace]:
     vary=("constant", "half"),
     hypotheses=(Dropped(r"a bound on $\delta$, here $\delta \le 1$", {"most": 1e6}),),
     uses=("fedlrt/thm-8", "fedlrt/eq-45"),
-    because="The block's drift also depends on drift outside it, which (14) limits only by the client's own gradient. "
+    because="Drift in the S block depends on drift outside it, which (14) bounds only by the client's own gradient. "
     "One sign is misprinted.",
     expect=("corrected", "proof"),
     intended=Intended(

@@ -79,7 +79,7 @@ def measure_factors(context: Context) -> tuple[tuple[Factor, ...], tuple[Point, 
 def eq_15(
     data: tuple[Sequence[Factor], Sequence[Point]], transposed: bool = True, start: str = "printed", scale: float = 1.0
 ) -> Equations:
-    """Derivatives of a cubic loss in every entry of K and of L, and the products at the start."""
+    """For a cubic loss, the derivatives in every entry of K and of L and the products at the start are as stated."""
     factors, points = data
     for one in factors:
         label = f"{one.U.rows} x {one.V.rows}, r = {one.S.rows}"
@@ -123,7 +123,7 @@ def measure_bases(context: Context) -> list[Step]:
 def eq_16(
     steps: list[Step], old: bool = True, new: bool = True, length: float = 1.0, beyond: bool = False
 ) -> Relations:
-    """The toolkit's bases for K and L after an Euler step, for 2r <= n; ``old`` and ``new`` leave columns out."""
+    """The toolkit's bases for K and L are right after an Euler step, for 2r <= n; ``old``, ``new`` omit columns."""
     for one in (one for one in steps if beyond or one.fits):
         for basis, first, slope, _ in one.sides:
             moved = first - one.rate * slope
@@ -176,7 +176,7 @@ def eq_17(
     transposed: bool = False,
     keep: tuple[str, ...] = ("outer", "inner", "model"),
 ) -> Relations:
-    """Shapes on both sides, and the model and the coefficients that the start gives."""
+    """Shapes on both sides agree, and the start gives the stated model and coefficients."""
     for one in steps:
         r = one.S.shape[0]
         (U, K, K_slope, _), (V, L, L_slope, _) = one.sides
@@ -276,20 +276,20 @@ LONG_STEP = {"time over d_3": 3, "theta over d_2 d_3": 9, "cut part over d_2 d_3
             r"For $\Delta t \le 1$ and B a bound on the gradient, the printed bound holds, with $d_1 = 0$, $d_2 = "
             r"Be^L$ and $d_3 = 1$.",
             {"longest": 1},
-            r"$\Delta t$ is one step of an integrator, hence short; any other bound on it would replace 1 and change "
-            "the constants. The gradient bounds how far a flow moves, so we read B as a bound on the gradient.",
+            r"$\Delta t$ is one step of an integrator, so it is short. Any other bound on it would replace 1 and "
+            "change the constants. The gradient bounds how far a flow moves, so we read B as a bound on the gradient.",
             ({"d_2": 0.98}, {"d_3": 0.0}, {"d_3": 0.99}),
         ),
     ),
     uses=("fedlrt/eq-15", "fedlrt/eq-16", "fedlrt/eq-17"),
     importance="result",
-    because=r"B must bound the gradient, not the loss, and $\Delta t \le 1$ is needed: in long steps a truncated part "
+    because=r"B must bound the gradient, not the loss, and $\Delta t \le 1$ is needed: in longer steps truncation "
     r"exceeds $d_3\vartheta/\Delta t$.",
     expect=("holds", "proof"),
     intended=Intended(
         "steps up to 1",
-        r"“the K, L, and S equations are integrated exactly from time t = 0 to $\Delta t$”: one "
-        "short step, as error bounds of integrators are.",
+        r"“the K, L, and S equations are integrated exactly from time t = 0 to $\Delta t$”means one short step, as "
+        "usual in error bounds of integrators.",
     ),
     print="unstated",
 )

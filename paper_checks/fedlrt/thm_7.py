@@ -443,7 +443,7 @@ def thm_7_second_term(rounds: list[Spent], square: float = 1.0, leading: float =
     vary=("half",),
     uses=("fedlrt/lemma-4", "fedlrt/eq-32"),
     importance="detail",
-    because="F is the negative gradient, so the inner product in the middle has the opposite sign, as in Lemma 4.",
+    because="F is the negative gradient, so the inner product in the middle needs a minus sign, as Lemma 4 prints it.",
     expect=("holds", "proof"),
     intended=Intended(
         "as corrected",

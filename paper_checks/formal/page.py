@@ -10,6 +10,7 @@ from paper_checks.formal.theorems import formal_theorems, sources_of
 from paper_checks.ledger import PAPERS
 from paper_checks.pages.markdown import anchor_of
 from paper_checks.paper import Paper
+from workloads.arguments import write_documents
 from workloads.files import write_whole
 
 NAME = "kernel.md"
@@ -59,7 +60,16 @@ def _lines(parts: Sequence[str]) -> Iterator[str]:
         yield from part.splitlines()
 
 
+def write(folder: Path) -> list[Path]:
+    """Write the page into a folder.
+
+    Raises:
+        OSError: The folder cannot be written to.
+    """
+    path = folder / NAME
+    write_whole({path: kernel_page().encode()})
+    return [path]
+
+
 if __name__ == "__main__":
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "docs")
-    write_whole({folder / NAME: kernel_page().encode()})
-    print(folder / NAME)
+    sys.exit(write_documents("paper_checks.formal.page", "the page of checked theorems", "docs", write))

@@ -11,6 +11,7 @@ from paper_checks.pages.card import STATED, count_verdicts, join_words
 from paper_checks.pages.markdown import anchor_of, mathematics
 from paper_checks.pages.report_papers import place
 from paper_checks.paper import CHANGES, Change, Finding, Paper
+from workloads.arguments import write_documents
 from workloads.files import write_whole
 
 NAME = "what-rankproof-found.md"
@@ -95,5 +96,16 @@ def _count(change: Change, found: Sequence[Finding]) -> str:
     return f"1 finding {change}" if len(found) == 1 else f"{len(found)} findings {_PLURAL[change]}"
 
 
+def write(folder: Path) -> list[Path]:
+    """Write the page into a folder.
+
+    Raises:
+        OSError: The folder cannot be written to.
+    """
+    path = folder / NAME
+    write_whole({path: overview().encode()})
+    return [path]
+
+
 if __name__ == "__main__":
-    write_whole({Path(sys.argv[1] if len(sys.argv) > 1 else "docs") / NAME: overview().encode()})
+    sys.exit(write_documents("paper_checks.pages.overview", "the page of all findings", "docs", write))

@@ -21,6 +21,7 @@ from paper_checks.pages.plain_mathematics import plain_text
 from paper_checks.pages.status_graph import SIGNS
 from paper_checks.paper import Paper
 from paper_checks.result import count_stubs
+from workloads.arguments import write_documents
 from workloads.files import write_whole
 
 ROWS = 10
@@ -200,20 +201,18 @@ def files(maps: Mapping[str, tuple[str, Sequence[Column]]], folder: Path) -> dic
     return {folder / f"map-{name}.svg": draw(called, columns).encode() for name, (called, columns) in maps.items()}
 
 
-def main(words: Sequence[str]) -> int:
-    """Draw the maps of all papers on record into the given folder."""
+def write(folder: Path) -> list[Path]:
+    """Draw the maps of all papers on record into a folder.
+
+    Raises:
+        OSError: The folder cannot be written to.
+    """
     from paper_checks.ledger import PAPERS
 
-    folder = Path(words[0] if words else "docs/figures")
     drawn = files({paper.name: (paper.called or paper.name, of_ledger(paper)) for paper in PAPERS}, folder)
-    try:
-        write_whole(drawn)
-    except OSError as error:
-        print(f"cannot write to {folder}: {error.strerror}; name an existing folder", file=sys.stderr)
-        return 2
-    print(*drawn, sep="\n")
-    return 0
+    write_whole(drawn)
+    return list(drawn)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(write_documents("paper_checks.pages.status_map", "the maps of claims", "docs/figures", write))

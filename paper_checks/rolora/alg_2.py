@@ -44,7 +44,7 @@ def judge_iterations(found: list[Iteration], factor: float, unit: bool, mean_b: 
     expect=("holds", "search"),
 )
 def alg_2(found: list[Iteration], factor: float = 2.0, unit: bool = True, mean_b: bool = True) -> Evidence:
-    """Iterations of the toolkit, which knows Gram matrices only, agree with those on the samples themselves."""
+    """The toolkit's iterations, which use Gram matrices only, agree with iterations on the samples themselves."""
     promises = judge_iterations(found, factor, unit, mean_b)
     return judge_relations(promises, "d from 2 to 8, m from 2 to 40, 1 to 4 clients, alike and not; two iterations")
 

@@ -98,7 +98,7 @@ def alg_lora(rounds: list[Round], rate: float = 1.0, cross: float = 1.0, factors
     ),
 )
 def alg_ffa(found: tuple[list[Round], list[Iteration]], rate: float = 1.0, weight: float = 1.0) -> Evidence:
-    """The factor A stays and B follows the recursion; a second round of exact minimisation changes nothing."""
+    """A does not change and B follows the recursion; a second round of exact minimisation changes nothing."""
     promises = []
     for one in found[0]:
         A, sent = one.before.A["W"], [upload.factor["W"] for upload in one.trips[0].uploads]

@@ -59,7 +59,7 @@ exact = Rounded.exact
 def table_4(
     schedules: Mapping[str, Schedule], unit: str = "epochs", few: float = 3.0, many: tuple[int, ...] = (20, 50)
 ) -> Evidence:
-    """The rounds that keep the number of samples are fewer with more clients, and whole.
+    """The rounds that keep the number of samples are fewer with more clients, and whole numbers.
 
     Args:
         schedules: rounds with few clients, and what a round is.
@@ -112,7 +112,7 @@ def parameters(where: LayerSet, rank: int = 4) -> int:
 def table_5(
     tables: tuple[Mapping[str, LayerSet], Mapping[str, Mapping[str, LayerSet]]], budget: str = "P2", shift: float = 0.0
 ) -> Evidence:
-    """First and last layer and the number of matrices are the same for each data set."""
+    """The first layer, the last layer and the number of matrices are the same for each data set."""
     cells = {}
     for name, where in tables[0].items():
         other = tables[1][budget][name]
@@ -164,10 +164,10 @@ def table_7(
     says="The LoRA module is applied to every weight matrix of the selected layers.",
     measure=lambda context: TABLE_7,
     expect=("not checkable here", None),
-    expect_reason="it depends on what a layer is. If it is a weight matrix, given by its type and its index as in "
-    "Table 7, the paper says that every listed one carries LoRA, and does not print whether one was left out. If it is "
-    "a transformer block, the sentence does not agree with Table 7, where only two of the six weight matrices of a "
-    "block carry LoRA, those of values and queries, and in P1 of SST-2 only the one of values",
+    expect_reason="the statement depends on what a layer is. If a layer is a weight matrix, given by its type and its "
+    "index as in Table 7, the paper says that every listed one carries LoRA, and does not print whether one was left "
+    "out. If it is a transformer block, the sentence does not agree with Table 7, where only two of the six weight "
+    "matrices of a block carry LoRA, those of values and queries, and in P1 of SST-2 only the one of values",
 )
 def table_7_every(table: Mapping[str, Mapping[str, LayerSet]]) -> Evidence:
     """Undecided: the scope gives the listed types."""
@@ -224,7 +224,7 @@ def table_8(
     copies: tuple[int, ...] = (1, 2, 3, 6),
     hidden: float = 1024.0,
 ) -> Evidence:
-    """As printed, any size of a number, kilobyte, one direction or two, one client or all three may be meant."""
+    """One size of a number and of a kilobyte, for one or both directions and one or all clients, gives the sizes."""
     found = {}
     for kilobyte, size, copy in product(kilobytes, sizes, copies):
         cells = {}
@@ -257,8 +257,8 @@ PASSES = "10 rounds of 30 are 300 batches, or 300 passes"
 SAMPLES = "how many samples a client has"
 CHOSEN = "the optimiser, and the learning rate that was chosen"
 UNSAID = (
-    "it cannot be carried out as printed, since what else is needed is not printed: whether a local epoch is a batch "
-    f"or a pass over the samples of a client ({PASSES}), {SAMPLES}, {CHOSEN}"
+    "the experiment cannot be repeated from the paper, which leaves open whether a local epoch is a batch or a pass "
+    f"over the samples of a client ({PASSES}), {SAMPLES}, {CHOSEN}"
 )
 
 

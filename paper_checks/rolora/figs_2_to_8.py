@@ -49,9 +49,9 @@ FIG_2 = experiment(
 )
 
 WHY = (
-    "it is about runs of RoBERTa-Large on GLUE, of which the optimiser, the chosen learning rates and the number of "
-    "seeds are not printed, nor are the figure's numbers; runs at laptop scale, of a smaller model on sentences with "
-    "ratings, cannot settle it"
+    "the statement is about runs of RoBERTa-Large on GLUE. The paper gives neither their optimiser, chosen learning "
+    "rates and number of seeds nor the figure's numbers; laptop-scale runs of a smaller model on sentences with "
+    "ratings cannot settle it"
 )
 
 

@@ -245,7 +245,7 @@ def expected_gradients(_: Context) -> Gradients:
     print="unstated",
 )
 def eq_48(found: Gradients, samples: str = "own", same: float = 0.0, factor: float = 2.0) -> Evidence:
-    r"""The mean of a sample's $xx^\top$ is I, where b is given; where it is not, exact moments for 1 to 3 clients.
+    r"""If b is given, a sample's $xx^\top$ has the mean I; otherwise we use exact moments for 1 to 3 clients.
 
     Args:
         found: expectations.

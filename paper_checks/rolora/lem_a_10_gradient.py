@@ -74,7 +74,7 @@ def points_of(context: Context) -> list[Point]:
     ),
 )
 def eq_45(points: list[Point], factor: float = 2.0, sign: int = -1) -> Equations:
-    r"""The derivative of the squared norm, with $Y_i = X_ia^*b^{*\top}$, written out by sympy."""
+    r"""Sympy's derivative of the squared norm, with $Y_i = X_ia^*b^{*\top}$, is the stated one."""
     one = two_clients()
     a, b, target = one["a"], one["b"], one["truth"] * one["own"].T
     off = [X * target - X * a * b.T for X in (one["X"], one["Y"])]

@@ -92,7 +92,7 @@ def eq_14(points: list[Point], weight: float = 1.0, kept: int = 1) -> Equations:
     expect=("holds", "proof"),
 )
 def eq_17(points: list[Point], power: int = -2, weight: float = 1.0) -> Equations:
-    """By (16) both sides are even equal; compared are their squares."""
+    """By (16) both sides are even equal; we compare their squares."""
     one = one_client(1)
     off, row = one["best"] - one["g"], one["a"].T * one["S"] * one["off"]
     square = (one["a"].T * one["S"] * one["a"])[0]

@@ -85,7 +85,7 @@ def eq_182(points: list[Point], factor: float = 1.0, power: int = 2, swapped: bo
     expect=("holds", "proof"),
 )
 def eq_187(points: list[Point], cross: float = 2.0, twice: float = 2.0) -> Evidence:
-    """The square is expanded in three dimensions, which is as many as three vectors span."""
+    """We expand the square in three dimensions, as many as three vectors span."""
     v, u_1, u_2 = (sympy.Matrix(sympy.symbols(f"{name}1:4")) for name in "vpq")
     whole = v - u_1 - u_2
     six = v.dot(v) + u_1.dot(u_1) + u_2.dot(u_2) - rational(twice) * (v.dot(u_1) + v.dot(u_2))

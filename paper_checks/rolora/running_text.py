@@ -287,7 +287,7 @@ def needed_samples(context: Context) -> Mapping[int, float]:
     intended=Intended(
         "literal", "“well-supported, as demonstrated in (Collins et al., 2022; Du et al., 2021)” (after Theorem 5.4)"
     ),
-    expect_reason="it is a statement about what other papers show. For a random start the requirement means a q that "
+    expect_reason="the statement is about what other papers show. For a random start the requirement means a q that "
     r"grows like the cube of d, because its thresholds are below $(1 - (\delta^0)^2)/16$, which is of the order of 1/d",
 )
 def txt_sample_size(needed: Mapping[int, float]) -> Evidence:

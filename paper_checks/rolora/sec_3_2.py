@@ -44,7 +44,7 @@ ONE_B = {"A": ["1", "2"], "B": ["1", "1"]}
     ),
 )
 def eq_1(points: list[Point], cross: float = 1.0, of: str = "all") -> Evidence:
-    r"""The difference is $\frac1N\sum(A_i - \bar A)(B_i - \bar B)$, by expansion; for N > 1 no zero polynomial.
+    r"""By expansion the difference is $\frac1N\sum(A_i - \bar A)(B_i - \bar B)$, which is not identically 0 for N > 1.
 
     Args:
         points: entries.

@@ -35,7 +35,7 @@ def judge_half(points: list[Point], held: str, weight: float, synchronised: bool
 
 @claim(
     "rolora/txt-odd-even",
-    where="Section 4, the sentence before (3), against (3), (4), the text after them and Algorithm 1",
+    where="Section 4, the sentence before (3), compared with (3), (4), the text after them and Algorithm 1",
     says="Odd and even communication rounds alternate; they update and aggregate A and B, respectively.",
     measure=lambda context: rounds_of(context, lambda adapter: RoLoRA(LOCAL, adapter), rounds=1),
     correction=Form(
@@ -53,7 +53,7 @@ def judge_half(points: list[Point], held: str, weight: float, synchronised: bool
     print="inconsistent",
 )
 def txt_odd_even(rounds: list[Round], odd: str = "A") -> Evidence:
-    """The shape of what clients send in the first round and in the second, where the factors have different shapes."""
+    """Uploads in the first and the second round have the stated shape, if the shapes of the factors differ."""
     promises = []
     for one in rounds:
         A, B = one.before.A["W"], one.before.B["W"]
@@ -156,7 +156,7 @@ def eq_4(points: list[Point], weight: float = 1.0, synchronised: bool = True, of
     ),
 )
 def fig_1(rounds: list[Round], first: str = "B", trips: int = 2, weight: float = 1.0) -> Evidence:
-    """In one iteration B travels first, then A, and the server's new factor is the mean of what came."""
+    """In one iteration B is sent first, then A, and the server's new factor is the mean of what it receives."""
     promises = []
     for one in rounds:
         first_sent, last_sent = (one.trips[place].uploads[0].factor["W"] for place in (0, -1))

@@ -70,7 +70,7 @@ SIZES = "d from 2 to 10, m from 1 to 40"
     expect=("holds", "search"),
 )
 def eq_5(samples: list[Sample], power: float = 1.0) -> Relations:
-    """Every update of rank 1 has that form with a unit a: its length goes to b, once."""
+    """Every update of rank 1 has this form with a unit vector a, because its length can be moved into b."""
     for one in samples:
         length = torch.linalg.vector_norm(one.a)
         unit, b = one.a / length, length**power * one.b
@@ -239,7 +239,7 @@ def def_5_2(points: list[Point], share: float = 1.0, power: int = 2) -> Equation
     expect=("holds", "search"),
 )
 def table_3(found: list[Iteration], weight: float = 1.0, unit: bool = True, norm: str | int = 2) -> Relations:
-    """On iterations of Algorithm 2 every entry that states a relation holds."""
+    """In iterations of Algorithm 2 every entry that states a relation holds."""
     for one in found:
         yield same("b-bar is the average", weight * one.mean_of_minimisers(), one.b_after)
         after = one.a_after if unit else 2.0 * one.a_after

@@ -249,7 +249,7 @@ def make_runs(context: Context) -> Setting:
 def exp_5_2(
     found: Setting, slope: int = 0, base: str = "zero", out: int = 1, labels: tuple[int, int] = (2, 1)
 ) -> Relations:
-    """Each method lowers the loss from this start, on small drawn images; the labels divide as printed."""
+    """From this start each method lowers the loss on small random images, and the labels divide as printed."""
     for clients, each in zip((5, 10), labels, strict=True):
         has, images = found.labels[clients]
         yield from [Relation("labels of each client", float(own), float(each), case=None) for own in has] + [

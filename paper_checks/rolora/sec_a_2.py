@@ -302,7 +302,7 @@ def circle_nets(_: Context) -> Array:
     expect=("holds", "search"),
 )
 def def_A_6(nets: Array, factor: float = 1.0, smallest: bool = False) -> Relations:
-    """On the circle equally spaced points are a net for the radius found by hand, and for no smaller one."""
+    """On the circle, equally spaced points are a net for the radius found by hand, but not for a smaller one."""
     for k, radius, _ in nets[:30]:
         angles = 2.0 * pi * np.arange(int(k)) / k
         points = np.linspace(0.0, 2.0 * pi / k, 401)  # one arc represents all; its middle is among them

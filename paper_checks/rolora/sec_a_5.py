@@ -191,7 +191,7 @@ def asm_A_12(data: Slopes, reach: float = 1.0) -> Evidence:
     expect=("holds", "search"),
 )
 def def_A_13(problems: list[Problem], fewer: float = 0.0, power: int = 2, centre: str = "mean") -> Relations:
-    """It is the one of the federation as run, half the mean square distance of all pairs, and the least global loss."""
+    """The toolkit's value is the stated one: half the mean square distance of all pairs, and the least global loss."""
     for problem in problems:
         own = problem.facts["own_B"][:, 0]
         middle = own.mean(dim=0) if centre == "mean" else own[0]

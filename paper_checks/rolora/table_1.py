@@ -91,7 +91,7 @@ def ranking(rows: Iterable[Row], setting: str, as_printed: bool) -> list[str]:
     print="inconsistent",
 )
 def table_1(rows: Sequence[Row], instead: Mapping[tuple[int, int, str], str] = NOTHING, shift: float = 0.0) -> Evidence:
-    """Averages from the printed accuracies, and the order of the methods in each setting either way.
+    """The printed accuracies give these averages, and either set of averages orders the methods alike.
 
     Args:
         rows: rows of Table 1.
@@ -220,7 +220,7 @@ def spread(before: Row, after: Row, name: str) -> Rounded:
     ),
 )
 def txt_table1_lora(rows: Sequence[Row], method: str = "LoRA", share: float = 0.5, deviations: float = 1.0) -> Evidence:
-    """It falls by more than both printed deviations together, at both steps, on four data sets of five, not on RTE."""
+    """It falls by more than the sum of both printed deviations, at both steps, on all data sets except RTE."""
     sure = possible = 0
     kept = []
     for name in GLUE:
@@ -349,7 +349,7 @@ def mean_of(rows: Sequence[Row], method: str, clients: int, rank: int = 4) -> Fr
 def txt_table1_ffa(
     rows: Sequence[Row], method: str = "FFA-LoRA", lead: float = 0.0, deviations: float = 0.0, rises: bool = False
 ) -> Evidence:
-    """It falls on every data set at either step, as LoRA does but on RTE at the second."""
+    """It falls on every data set at either step, and so does LoRA, except on RTE at the second."""
     orders = {}
     for label, before, after, name in falls(rows, method, pairwise(CLIENTS)):
         lost = fall(after, before, name) if rises else fall(before, after, name)

@@ -53,7 +53,7 @@ def _questions(grouping: str) -> str:
 def table_12(
     table: Mapping[str, Mapping[str, Score]], grouping: str = "anatomy in stem", shift: float = 0.0
 ) -> Evidence:
-    """The accuracy on MMLU, up to rounding, against 14,042 questions in four groups."""
+    """Up to rounding, the accuracy on MMLU is the mean over 14,042 questions in four groups."""
     weights = MMLU[grouping]
     cells, found = {}, []
     for method in METHODS:
@@ -91,7 +91,7 @@ def table_12(
 def txt_table12_most(
     table: Mapping[str, Mapping[str, Score]], method: str = "RoLoRA", share: float = 0.5, groups: int = 2
 ) -> Evidence:
-    """The best in five rows of six is RoLoRA; over each of the others it leads in two groups by more than in MMLU.
+    """RoLoRA is best in five of six rows; its lead over each other method is larger in two groups than in MMLU.
 
     Args:
         table: Table 12.

@@ -456,7 +456,7 @@ def _deviates_most(scores: Mapping[str, Mapping[str, Score]], name: str) -> bool
 def txt_table2_ffa_var(
     tables: Tables, piqa: float = 9.55, siqa: float = 8.44, times: float = 1.0, of: str = "all"
 ) -> Evidence:
-    """Both deviations are as in Table 2, and in root mean square over its tasks FFA-LoRA has the largest.
+    """Both deviations are as in Table 2, and FFA-LoRA has the largest root mean square deviation over its tasks.
 
     Args:
         tables: Table 2 and Table 10.

@@ -59,7 +59,7 @@ def constant_answers(rows: Sequence[Row]) -> str:
 def table_6(
     tables: tuple[Sequence[Row], Sequence[Row]], without: tuple[tuple[str, int, str, str], ...] = (), shift: float = 0.0
 ) -> Evidence:
-    """Cell by cell; a difference that rounding could explain passes."""
+    """The tables agree in each cell, up to differences that rounding could explain."""
     first, second = tables
     cells = {}
     for row in first:

@@ -99,7 +99,7 @@ def test_a_trace_is_summarised_by_its_starts():
     W[:, 1, 2] = torch.tensor([1.0, 2.0, 4.0, 8.0, 16.0])
     trace.follow(0, [0, 1, 2], W[:3], 4)
     trace.follow(0, [3, 4], W[3:], 2)
-    first, _ = trace.rows(slice(0, 4))
+    first, _ = trace.progress.rows(slice(0, 4))
     low, middle, high = np.quantile([1.0, 2.0, 4.0, 8.0], (0.25, 0.5, 0.75))
     assert [first[name] for name in ("distance_low", "distance", "distance_high")] == [low, middle, high]
     losses = np.quantile([3.0, 12.0, 48.0, 192.0], (0.25, 0.5, 0.75))  # half of six times the square
@@ -108,7 +108,7 @@ def test_a_trace_is_summarised_by_its_starts():
     assert (first["round"], first["right"], first["below"]) == (0, 0, 1)
     trace.follow(2, [0, 1], W[:2], 3)
     trace.follow(2, [2, 3, 4], W[2:], 4)
-    _, second = trace.rows(slice(1, 5))
+    _, second = trace.progress.rows(slice(1, 5))
     assert (second["round"], second["right"], second["below"]) == (2, 1, 2)
 
 

@@ -167,7 +167,7 @@ def test_stated_falls():
 def test_every_rate_that_is_tried_is_a_row(figure, monkeypatch):
     def made(experiment, store, root, say, sweep, device):
         for trial, seed in experiment.runs:
-            value = 0.9 - abs(trial.settings["learning_rate"] - 0.01)
+            value = 0.9 - 5 * abs(trial.settings["learning_rate"] - 0.01)
             row = {"round": trial.rounds, "accuracy": value, "validation_accuracy": value}
             yield SimpleNamespace(trial=trial, seed=seed, failure="", curve=lambda metric, row=row: [row])
 

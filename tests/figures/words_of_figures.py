@@ -12,10 +12,10 @@ from pathlib import Path
 import pandas as pd
 
 from figures.experiments.disclosures import finding, under_headline
-from figures.figure import Figure, Settings
+from figures.figure import Figure
 from figures.ledger import all_figures
 from figures.make import read_table
-from figures.stored_numbers import stored_scale
+from figures.stored_numbers import stored_settings
 
 RECORD = Path(__file__).with_suffix(".json")
 STORED = Path(__file__).parents[2] / "docs" / "figures"
@@ -60,7 +60,7 @@ def words(figure: Figure, table: pd.DataFrame) -> dict[str, str]:
                 except (ArithmeticError, LookupError, RuntimeWarning) as error:  # no measurement has such numbers
                     found[f"{variant}{name}"] = type(error).__name__
     found["sizes"] = figure.sizes(table)
-    found["under the headline"] = under_headline(figure, table, Settings(scale=stored_scale(figure)))
+    found["under the headline"] = under_headline(figure, table, stored_settings(figure))
     return found
 
 

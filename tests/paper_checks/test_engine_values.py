@@ -330,7 +330,7 @@ def test_a_replay_tells_the_sides_apart():
     def told(left, right, **rest):
         return evaluate_replay(Replay("id", "witness", lambda values: Violation(left, right, **rest), {}), {})
 
-    assert told(Fraction(1, 3), Fraction(1, 4)).detail == "0.333333 > 0.25 (exact, digits rounded)"
+    assert told(Fraction(1, 3), Fraction(1, 4)).detail == "0.333333 > 0.25 (exact, shown rounded)"
     assert told(Fraction(1, 4), Fraction(1, 4)).detail == "0.25 <= 0.25 (exact)"
     assert not told(Fraction(1, 4), Fraction(1, 4)).confirmed
     assert told(0.5, 0.25, error=1e-9).detail == "0.5 > 0.25 (error at most 1e-09)"

@@ -209,7 +209,7 @@ alg_1_v1 = claim(
     ),
 )
 def init_random(followings: Followings, restart: str = "random", jump: float = 0.0) -> Evidence:
-    """The product at the start; the model after an accumulation against that before, plus a multiple of the product."""
+    """The start has the stated product, and an accumulation adds a multiple of the product to the model."""
     promises = []
     for followed in followings[restart]:
         case = None if followed.run.case is None else {**followed.run.case, "restart": restart}

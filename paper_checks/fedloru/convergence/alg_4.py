@@ -95,7 +95,7 @@ def alg_4(
     keep: tuple[str, ...] = ("returned", "sent"),
     idle: bool = True,
 ) -> Relations:
-    """The returned model against the model that the local steps descend in, and what clients send, in executed runs."""
+    """In executed runs the returned model is the one that the local steps optimise; uploads are as stated."""
     for one in runs:
         if "returned" in keep:
             returned = scale * (one.W + one.alpha**personal_power * one.personal)

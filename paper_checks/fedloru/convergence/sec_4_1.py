@@ -34,7 +34,7 @@ from paper_checks.methods.relations import Relations, relations, same
 def eq_7(
     runs: list[LocalRun], alpha_power: int = 1, together: bool = True, steps: int = 0, sign: float = 1.0
 ) -> Relations:
-    """Every client's upload against its local steps; and the two ways to write the gradients."""
+    """Every client's upload is the result of its local steps, and the two ways to write the gradients agree."""
     for run in runs:
         setting, a = run.setting, run.setting.alpha
         for sent, k in zip(run.uploads, run.cohort, strict=True):

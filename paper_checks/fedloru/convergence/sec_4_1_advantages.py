@@ -183,7 +183,7 @@ def claim_comm(runs: list[Counted], condition: str = "either", half: float = 0.5
     expect=("holds", "search"),
 )
 def def_commcost(runs: list[Counted], ways: float = 2.0, messages: str = "rounds", missed: float = 0.5) -> Relations:
-    """The formula against all numbers sent in whole runs less those it leaves out, whose share is counted too."""
+    """The formula gives all numbers sent in whole runs except those that it omits, whose share is counted as well."""
     for run in runs:
         pair = run.r * (run.m + run.n)
         yield Relation("FedAvg", run.full, ways * run.M * run.m * run.n * run.T)

@@ -93,7 +93,7 @@ def txt_20of27(
     lead: float = 0.0,
     with_fedavg: bool = True,
 ) -> Evidence:
-    """Cells of the table in which FedLoRU is ahead for every rounding; ``lead`` is what is asked for, in points."""
+    """FedLoRU is ahead in the stated number of cells, for every rounding; ``lead`` is asked for, in points."""
     orders = {case.name: best_in(case, method, lead, with_fedavg) for case in tables[version]}
     settings = {case.setting for case in tables["v1"]}
     both = [case for case in tables["iclr"] if case.setting in settings]
@@ -136,7 +136,7 @@ def txt_20of27(
 def txt_range(
     tables: Versions, low: float = -6.0, high: float = 33.7, over: str = "FedHM", version: str = "iclr"
 ) -> Evidence:
-    """Extremes of the relative difference over all cells; -6 is printed to whole per cent, 33.7 to a tenth."""
+    """The relative differences over all cells have the stated extremes; -6 is in whole per cent, 33.7 to a tenth."""
 
     def improvement(case: Case) -> Rounded:
         ours, theirs = printed(case.accuracies["FedLoRU"]), printed(case.accuracies["FedHM"])
@@ -170,7 +170,7 @@ def txt_range(
     expect=("holds", "proof"),
 )
 def txt_beats_lora(tables: Versions, method: str = "FedLoRU", rival: str = "FedLoRA", lead: float = 0.0) -> Evidence:
-    """Every cell of every table that prints both methods."""
+    """The statement is true in every cell of every table that prints both methods."""
     rows = {f"{case.table}, {case.name}": in_percent(case.accuracies) for case in (*tables["iclr"], *tables["v1"])}
     for clients in sorted({row.clients for row in TABLE_6}):
         rows[f"v2 Table 6, K={clients}"] = in_percent({r.method: r.accuracy for r in TABLE_6 if r.clients == clients})
@@ -251,7 +251,7 @@ def txt_100(
     lead: float = 0.0,
     mean: bool = False,
 ) -> Evidence:
-    """The best values over the ratios, data set by data set or their means over the data sets."""
+    """The best values over the ratios are as stated, for each data set or in the mean over the data sets."""
     orders = {}
     for version in versions:
         kept = [
@@ -318,7 +318,7 @@ def txt_100(
     ),
 )
 def txt_surpass(cases: Sequence[Case], lead: float = 0.0, mean: str = "") -> Evidence:
-    """In every setting the best value over the sizes, or means over cells or of these; ``lead`` is asked for."""
+    """In every setting the best value, or a mean of values, is as stated; ``lead`` is asked for."""
     rivals, demanded = ("FedLoRA", "FedHM"), Rounded.exact(Fraction(lead))
     settings = {name: best_of_sizes(of, "FedLoRU", rivals, lead) for name, of in by_setting(cases).items()}
     means = {}

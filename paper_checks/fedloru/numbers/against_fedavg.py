@@ -102,7 +102,7 @@ DECREASES = (
 
 @claim(
     "fedloru-v2/txt-5pct",
-    where=f"Section 5.2 and Appendix F.1 (v2), 4.2 and D.1 (iclr), against Table 5 (v2); {TABLE_1_IS}",
+    where=f"Section 5.2 and Appendix F.1 (v2), 4.2 and D.1 (iclr), compared with Table 5 (v2); {TABLE_1_IS}",
     says="""In most settings FedLoRU's accuracy is slightly below FedAvg's: the decrease is at most $5$ %, and
     typically the difference is only $1$ to $2$ %.""",
     measure=lambda context: TABLE_1,
@@ -129,7 +129,7 @@ def txt_5pct(
     relative: bool = False,
     clients: int = 0,
 ) -> Evidence:
-    """The largest decrease, how many decreases there are, and their median; ``typical`` is within 1 of it."""
+    """The largest, the number and the median of the decreases are as stated; ``typical`` is within 1 of it."""
     cases = [case for case in tables["iclr"] if clients in (0, case.clients)]
     sides = sides_by_side(cases, best)
     found = {name: at.decrease(relative) for name, at in sides.items()}
@@ -150,7 +150,7 @@ def txt_5pct(
 
 @claim(
     "fedloru-v2/txt-beats-avg",
-    where=f"Section 5.2 (v2), 4.2 (iclr), against Table 5 (v2); {TABLE_1_IS}",
+    where=f"Section 5.2 (v2), 4.2 (iclr), compared with Table 5 (v2); {TABLE_1_IS}",
     says="FedLoRU surpasses FedAvg on CIFAR-10 and on CIFAR-100 in the IID settings with 100 clients.",
     measure=lambda context: TABLE_1,
     mutants=[{"lead": 1.0}, {"clients": 20}],
@@ -182,7 +182,7 @@ def txt_5pct(
     print="unstated",
 )
 def txt_beats_avg(tables: Versions, best: bool = False, lead: float = 0.0, clients: int = 100) -> Evidence:
-    """The accuracies of both methods in the two settings, for every rounding; ``lead`` is in points."""
+    """In the two settings the methods compare as stated, for every rounding; ``lead`` is in points."""
     names = ("CIFAR-10", "CIFAR-100")
     named = [c for c in tables["iclr"] if c.dataset in names and (c.split, c.clients) == ("IID", clients)]
     demanded = Rounded.exact(Fraction(lead))

@@ -302,8 +302,8 @@ TXT_FT = experiment(
     "Fine-tuning LLaMA2-3B on Alpaca (rank 8 in the caption of v1): by their train losses FedLoRA and FedLoRU converge "
     "at similar rates; by test loss FedLoRU consistently outperforms FedLoRA after the 25th round; with an "
     "accumulation every 15 rounds, that at round 30 shows no further improvement of the test loss.",
-    "it is about runs of a language model of billions of parameters on Alpaca; runs at laptop scale, of a model of "
-    "135 million on 999 instructions, cannot settle it",
+    "the statement is about runs of a language model with billions of parameters on Alpaca; laptop-scale runs of a "
+    "model of 135 million on 999 instructions, cannot settle it",
     fine_tuned,
     ("fedloru-v2/fig-4", "fedloru-iclr/fig-4", "fedloru-v1/fig-3"),
     "the order of the test losses",

@@ -108,7 +108,7 @@ TRAINED = {"Fashion-MNIST": (10, 10, 1), "CIFAR-10": (18, 10, 3), "CIFAR-100": (
 def txt_params(
     networks: Sequence[Network], million: float = 1e6, shortcuts: bool = True, norms: bool = True, stem_kernel: int = 3
 ) -> Evidence:
-    """Parameters of Table A2, with a projection where the shape changes and a batch norm after every convolution."""
+    """Table A2 gives these parameters, with a projection if the shape changes and batch norm after each convolution."""
     stated = {(10, 10): "4.90", (18, 10): "11.17", (18, 100): "11.22"}
     cells = {}
     for network in networks:
@@ -305,7 +305,7 @@ def txt_ratios(
     largest_fmnist: int = 44,
     counts: bool = False,
 ) -> Evidence:
-    """All ratios of Table 1 from the ranks and the layers; a named factorisation fixes how they are counted.
+    """The ranks and the layers give all ratios of Table 1; a named factorisation determines how they are counted.
 
     Args:
         networks: by data set.
@@ -393,7 +393,7 @@ OF_PERSONAL = "k x k, then 1 x 1"
 def txt_personal_params(
     network: Network, personal: int = 1, rank: int = LARGEST_RANK, factorisation: str = OF_PERSONAL, share: float = 0.5
 ) -> Evidence:
-    """Both numbers with personal factors of some rank, or without; and their quotient."""
+    """The two numbers are right for personal factors of some rank, or without them, and so is their quotient."""
     layers = Reading(factorisation, "factorised", "none")
     own = Fraction(layers.trained(network, personal))
     counts = {"pFedLoRA": network.total + own, "pFedLoRU": network.rest + layers.trained(network, rank) + own}
@@ -457,7 +457,7 @@ def txt_peft(
     over: tuple[str, ...] = OVER,
     rank: float = 8.0,
 ) -> Evidence:
-    """As printed, any of the published models of this size may be meant, and either denominator."""
+    """One of the published models of this size, with either denominator, gives the printed shares."""
     found = {}
     for name, denominator in product(names, over):
         model, cells = models[name], {}

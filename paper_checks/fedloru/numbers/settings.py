@@ -31,7 +31,7 @@ IN_POINTS = "Every standard deviation of the tables is below 0.005 percentage po
 
 @claim(
     "fedloru-v2/txt-std-a",
-    where="Section 5.1 (v2), against Section 5.2",
+    where="Section 5.1 (v2), compared with Section 5.2",
     says="""Each setting is run 3 times, and the numbers in the tables are averages with very low standard deviation
     ($< 0.005$).""",
     measure=lambda context: DEVIATIONS,
@@ -169,7 +169,7 @@ ALPACA_IN_D_1 = {"all": 52_000, "training": 50_000, "test": 2000}
 
 @claim(
     "fedloru-v2/txt-splits",
-    where="Section 5.1 (v2), against Appendix D.1 (v2) and, for the images, Table A1 (iclr)",
+    where="Section 5.1 (v2), compared with Appendix D.1 (v2) and, for the images, Table A1 (iclr)",
     says="""Of the image data sets 10,000 samples each are for validation and for test. Alpaca is partitioned into
     training, validation and test sets of 48,000, 2,000 and 2,000 samples (Section 5.1); its 52,000 samples are divided
     into 50,000 for training and 2,000 for testing (Appendix D.1).""",
@@ -199,7 +199,7 @@ def txt_splits(
     images: tuple[int, ...] = tuple(train for _, train, *_ in PRINTED_SETS.values()),
     training: int = 48_000,
 ) -> Evidence:
-    """Section 5.1's sizes against those of the other places, with validation in the training samples or not.
+    """Section 5.1's sizes agree with the other places, with validation in the training samples or not.
 
     Args:
         later: samples of Alpaca in Appendix D.1.
@@ -230,7 +230,7 @@ GRID_OF_CYCLES = (20, 30, 40, 50, 60, 70, 80)
 
 @claim(
     "fedloru-v2/txt-cycle",
-    where="Section 5.2, on fine-tuning, against Section 5.1 and Appendix D.2 (v2); Sections 4.2 and C.2 (iclr)",
+    where="Section 5.2, on fine-tuning, compared with Section 5.1 and Appendix D.2 (v2); Sections 4.2 and C.2 (iclr)",
     says="""The accumulation cycle is determined through a grid search over 20, 30, 40, 50, 60, 70 and 80. In the
     fine-tuning experiment the results are accumulated every 15 rounds, with an additional accumulation at round 30.""",
     measure=lambda context: GRID_OF_CYCLES,
@@ -254,7 +254,7 @@ GRID_OF_CYCLES = (20, 30, 40, 50, 60, 70, 80)
     print="inconsistent",
 )
 def txt_cycle(grid: tuple[int, ...], for_images: bool = False, cycle: int = 15) -> Evidence:
-    """The cycle of fine-tuning among those of the grid, or as the one that gives a second accumulation at round 30."""
+    """The cycle of fine-tuning is one of the grid, or gives a second accumulation at round 30."""
     if for_images:
         promises = [
             Relation("accumulations up to round 30", Fraction(30, cycle), Fraction(2)),
@@ -285,7 +285,7 @@ def txt_cycle(grid: tuple[int, ...], for_images: bool = False, cycle: int = 15) 
     print="misprint",
 )
 def txt_alpha_ratio(ranks: tuple[tuple[int, int], ...], second: str = "A", ratio: float = 0.5) -> Evidence:
-    r"""Both quotients for the scales $\alpha_A = r_A/2$ and $\alpha_B = r_B/2$, at several ranks."""
+    r"""Both quotients are right for the scales $\alpha_A = r_A/2$ and $\alpha_B = r_B/2$, at several ranks."""
     promises = []
     for r_A, r_B in ranks:
         scales = {"A": Fraction(r_A, 2), "B": Fraction(r_B, 2)}
@@ -321,7 +321,7 @@ SERIES: Mapping[str, tuple[str, ...]] = {
     print="misprint",
 )
 def txt_pytorch(series: Mapping[str, tuple[str, ...]], of: str = "PyTorch", stated: str = "11.4") -> Evidence:
-    """Release series of that number."""
+    """A release series has this number."""
     major, minor = (int(part) for part in stated.split("."))
     case = {"major": major, "minor": minor, "last major": int(series["PyTorch"][-1].split(".")[0])}
     found = Fraction(sum(one == stated for one in series[of]))

@@ -81,7 +81,7 @@ def txt_scal(
     gap_from: float = 20.0,
     shrinks: bool = False,
 ) -> Evidence:
-    """Order of the methods at every K beyond these thresholds, and growth of the gap in points from row to row."""
+    """At every K beyond these thresholds the methods have the stated order, and the gap in points grows with K."""
     orders = {}
     curves: dict[tuple[str, str], list[Ratio]] = {}
     for row in sorted(rows, key=lambda row: row.clients):
@@ -106,7 +106,7 @@ def txt_scal(
 
 @claim(
     "fedloru-v2/txt-part",
-    where="Section 5.2 and Appendix F.4 (v2), Table 7 against Table 6",
+    where="Section 5.2 and Appendix F.4 (v2), Table 7 compared with Table 6",
     says="""That FedLoRU and FedLoRA outperform FedAvg for many clients is a trend that lower participation further
     reinforces: at participation 0.1 low-rank training consistently outperforms FedAvg at $K = 100$ and $200$, and
     FedLoRU achieves the highest accuracy of the low-rank methods.""",
@@ -137,7 +137,7 @@ def txt_part(
     reinforced: bool = True,
     lead: float = 0.0,
 ) -> Evidence:
-    """Order within Table 7, and Table 7's gaps to FedAvg against Table 6's at the same K."""
+    """Table 7 has the stated order, and its gaps to FedAvg compare with Table 6's as stated, at the same K."""
     half, tenth = tables
     orders, demanded = {}, Rounded.exact(Fraction(lead))
     for clients, row in tenth.items():
@@ -191,7 +191,7 @@ def printed_ratios(context: Context) -> tuple[Ratio, ...]:
 def txt_ratio(
     ratios: Sequence[Ratio], denominator: str = "X", amended: tuple[tuple[int, str, str], ...] = (), shift: float = 0.0
 ) -> Evidence:
-    """Each ratio from the two accuracies next to it; written so that every input occurs once."""
+    """Each ratio follows from the two accuracies next to it."""
     cells = {}
     others = {(clients, method): ratio for clients, method, ratio in amended}
     for row in ratios:
@@ -239,7 +239,7 @@ def txt_ratio(
     print="inconsistent",
 )
 def txt_total20(clients: Mapping[str, Mapping[str, int]], total: float = 20.0, second: float = 20.0) -> Evidence:
-    """Counts added up."""
+    """The counts add up."""
     cells = {
         name: Cell(
             Rounded.exact(Fraction(stated)),
@@ -273,7 +273,7 @@ def txt_hm_tables(
     personal: str = "pFedLoRU",
     lead: float = 0.0,
 ) -> Evidence:
-    """Order of the printed accuracies and of the printed numbers of parameters."""
+    """The printed accuracies and the printed numbers of parameters have the stated order."""
     table_3, table_4 = tables
     demanded = Rounded.exact(Fraction(lead))
     orders = {}
@@ -305,8 +305,8 @@ FEDAVG_IN = {"iclr Table 1": "v2 Table 5 = iclr Table A4"}
 
 @claim(
     "fedloru-v2/txt-avgdrop",
-    where="Appendix F.1 (v2) = D.1 (iclr), against Tables 5 and A4; Section 4.2 (iclr, v1) with Tables A4, A5; 1, 2; "
-    "that FedAvg consistently performs well, and what is sharp or significant, is not judged",
+    where="Appendix F.1 (v2) = D.1 (iclr), compared with Tables 5 and A4; Section 4.2 (iclr, v1) with Tables A4, A5; "
+    "1, 2; that FedAvg consistently performs well, and what is sharp or significant, is not judged",
     says="""On CIFAR-100 FedAvg achieves $55.14$ % under IID with 100 clients and $19.18$ % under non-IID with 20; it
     drops from $69.97$ % at $K = 20$ to $21.44$ % at $K = 400$; it tends to drop with more clients and non-IID data.""",
     measure=lambda context: TABLE_1_ICLR + TABLE_1_V1,
@@ -322,7 +322,7 @@ def txt_avgdrop(
     many: float = 21.44,
     rises: bool = False,
 ) -> Evidence:
-    """The quoted values wherever a table prints them, and the drops in every data set."""
+    """The quoted values agree with every table that prints them, and the drops are as stated in every data set."""
     half = Fraction(1, 200)
     quoted = {("IID", 100): iid, ("NonIID", 20): non_iid, ("IID", 20): few}
     cells = {

@@ -57,6 +57,7 @@ def txt_20of27(values: Values) -> Violation:
         sum(fedavg[cell // 3][0] > high for cell, (_, high) in enumerate(ours)),
         len(ours) - 20,
         assumes=(*percentages([*fedavg, *ours]), *assumes),
-        reads="cells of Table 1 in its order, with FedAvg's accuracy in each setting of three cells: those in which "
-        "FedAvg, rounded down, is above FedLoRU, rounded up, against 27 - 20, their most if FedLoRU is best in 20",
+        reads="the witness lists the cells of Table 1 in its order, with FedAvg's accuracy for each setting of three "
+        "cells. We count the cells in which FedAvg's accuracy, rounded down, is above FedLoRU's, rounded up, and "
+        "compare their number with 27 - 20, the largest possible number if FedLoRU is best in 20 cells",
     )

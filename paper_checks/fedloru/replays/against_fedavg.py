@@ -24,7 +24,8 @@ def txt_5pct(values: Values) -> Violation:
         5,
         assumes=assumes,
         given={"FedAvg": fedavg, "FedLoRU": ours},
-        reads="decrease from FedAvg to FedLoRU, in points, by the roundings with the least",
+        reads="of all roundings we take the one with the smallest decrease from FedAvg to FedLoRU. We compare this "
+        "decrease, in points, with the stated bound",
     )
 
 
@@ -36,8 +37,9 @@ def relative_decrease(values: Values) -> Violation:
         5,
         assumes=assumes,
         given={"FedAvg": fedavg, "FedLoRU": ours},
-        reads="decrease from FedAvg to FedLoRU (in a cell; of several accuracies to the best one), in per cent of "
-        "FedAvg's, by the roundings with the least",
+        reads="if a cell has several accuracies of FedLoRU, we take the best, and of all roundings we take the one "
+        "with the smallest decrease from FedAvg to FedLoRU. We compare this decrease, in per cent of FedAvg's "
+        "accuracy, with the stated bound",
     )
 
 

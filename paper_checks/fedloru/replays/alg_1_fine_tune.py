@@ -20,5 +20,6 @@ def fine_tune(values: Values) -> Violation:
         pairs * (share - Fraction(1, 2000)),
         100,
         assumes=assumes,
-        reads="stored pairs in per cent of the model, each with its share rounded down",
+        reads="with the share of each pair of factors rounded down, we compare the size of all stored pairs, in per "
+        "cent of the model, with 100",
     )

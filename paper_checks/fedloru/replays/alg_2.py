@@ -27,6 +27,6 @@ def alg_2(values: Values) -> Violation:
         min(abs(W + products + L * U - trained) for W in (W_0, run.W)),
         0,
         assumes=assumes,
-        reads="w = W + alpha A B + personal_alpha L U with loss (w - target)^2/2, a step in L, U, then in A, B; "
-        + EITHER,
+        reads="the weight is w = W + alpha A B + personal_alpha L U and its loss is (w - target)^2/2. Each round "
+        "takes a step in L and U, then a step in A and B. We compute the " + EITHER,
     )

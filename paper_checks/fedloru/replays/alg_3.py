@@ -51,7 +51,10 @@ def claim_mcomm(down: Fraction = Fraction(1), inner: Fraction = Fraction(1), squ
     require(all(sympy.simplify(one) >= 0 for one in rest.coeffs()), "less than 2mn up to this share")
     require(sympy.expand(share - 2 * x - x**2) == 0, "the count for nested ranks of r - 1")
     require(sympy.simplify((2 * x + x**2).subs(x, c) - 1) == 0, "no larger share")
-    return r"entries of six matrices; $mn - r(m+n) - r^2$ at $r = (\sqrt2-1)m$ as a polynomial in m and n - m"
+    return (
+        r"we count the entries of six matrices; at $r = (\sqrt2-1)m$, $mn - r(m+n) - r^2$ is a polynomial in m and n "
+        "- m"
+    )
 
 
 @proof("fedloru-v2/claim-mcomm@low-rank")
@@ -64,7 +67,9 @@ def claim_mcomm_low_rank(
     rest = short * (short + e) - r * (2 * short + e) - r**2
     nested_count(down, inner)
     require(non_negative(rest), "less than 2mn")
-    return r"entries of six matrices; $mn - r(m+n) - r^2$ has no negative coefficient in r, m - 3r and n - m"
+    return (
+        "we count the entries of six matrices; $mn - r(m+n) - r^2$ has no negative coefficient in r, m - 3r and n - m"
+    )
 
 
 @replay("fedloru-v2/claim-mcomm")
@@ -83,7 +88,7 @@ def claim_mcomm_as_printed(values: Values) -> Violation:
         2 * m * n,
         assumes=assumes,
         strict=True,
-        reads="numbers of A, B, A_d, A_u, B_d and B_u, and twice those of W",
+        reads="we compare the number of entries of A, B, A_d, A_u, B_d and B_u with twice the number of entries of W",
     )
 
 
@@ -99,7 +104,7 @@ def eq_83(factor: Fraction = Fraction(1)) -> str:
     trained = W + alpha * (A * B + one * A_d * A_u * B + two * A * B_d * B_u + one * two * A_d * A_u * B_d * B_u)
     new_A, new_B = A + one * A_d * A_u, B + factor * two * B_d * B_u
     require(sympy.expand(trained - W - alpha * new_A * new_B) == 0, "the product")
-    return "the model of (82) and of its two factors, multiplied out in matrices that do not commute"
+    return "we multiply out the model of (82) and of its two factors in noncommuting matrices"
 
 
 @replay("fedloru-v2/eq-83")
@@ -114,6 +119,6 @@ def eq_83_as_printed(values: Values) -> Violation:
         abs(trained - recovered),
         0,
         given={"trained": trained, "recovered": recovered},
-        reads="A = (A1, A2), B = (B1, B2), A_d = p, A_u = (q1, q2), B_d = (u1, u2), B_u = v, "
-        "scales a and b; difference of the two models",
+        reads="with A = (A1, A2), B = (B1, B2), A_d = p, A_u = (q1, q2), B_d = (u1, u2), B_u = v and the scales a and "
+        "b, we compute the difference between the two models",
     )

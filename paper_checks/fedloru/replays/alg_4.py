@@ -20,5 +20,6 @@ def alg_4(values: Values) -> Violation:
         abs(L * U - own * L * U),
         0,
         assumes=[Hypothesis("T", T, ">=", 1), Hypothesis("learning rate", rate, ">", 0)],
-        reads="w = W + personal_alpha L U with loss (w - target)^2/2, a step in L, U, then in W; " + REACHED,
+        reads="the weight is w = W + personal_alpha L U and its loss is (w - target)^2/2. Each round takes a step in "
+        "L and U, then a step in W. We compute the " + REACHED,
     )

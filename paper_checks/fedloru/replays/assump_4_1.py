@@ -49,7 +49,10 @@ def assump_4_1(
     require(sympy.simplify((far**2 + (-far) ** 2) / 2 - (L * z) ** 2) == 0 and variance >= 1, "the largest variance")
     require(non_negative((1 + eta * G) * (a + b) - (a + eta * G * b) - (b + eta * G * a)), "a step of the factors")
     require(factors >= 1, "the factors at the start of a cycle")
-    return "a loss of bounded slope and curvature, and factors that grow by at most $1+\\eta G$ in a step"
+    return (
+        "a loss of bounded slope and curvature meets the assumptions, and its factors grow by at most $1+\\eta G$ in "
+        "a step"
+    )
 
 
 def _after_a_cycle(values: Values) -> Violation:
@@ -75,9 +78,9 @@ def _after_a_cycle(values: Values) -> Violation:
         abs(A) + abs(B),
         bound,
         assumes=assumes,
-        reads="one weight w = W + A B (alpha = 1), samples of loss slope times w, so G = 1; every step draws the "
-        "first one, an event of positive probability; |A| + |B| after a cycle, against (1 + rate G)^(tau E) times that "
-        "at the start",
+        reads="the model is one weight w = W + A B (alpha = 1), and the loss of a sample is its slope times w, so G = "
+        "1. Every step draws the first sample, which has a positive probability. We compare |A| + |B| after a cycle "
+        "with (1 + rate G)^(tau E) times its value at the start",
     )
 
 
@@ -108,6 +111,6 @@ def claim_B3_just(factor: Fraction = Fraction(1), steps: tuple[int, ...] = (1, 2
         attained = sympy.expand(A + B - (1 + eta * G) ** number * (a + b)) == 0
         require(attained, f"one weight attains it at {number} steps")
     return (
-        r"$\|A\|+\|B\|$ grows by a factor of at most $1+\eta G$ in a step, one after the other, however many; "
-        r"one weight with slope $-G$ attains it in each"
+        r"$\|A\|+\|B\|$ grows by a factor of at most $1+\eta G$ in a step, for any number of steps; one weight with "
+        "slope $-G$ attains it in each step"
     )

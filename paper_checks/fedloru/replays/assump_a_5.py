@@ -27,6 +27,7 @@ def assump_A_5(
     for mean in (beta, by_index, by_client):
         across_the_spikes(mean)
     return (
-        r"rotations that fix the spikes; bulk eigenvectors along them. The common value is 0; with each w oriented by "
-        r"the gradient it is $\sqrt{2b/\pi}$, b the mean square of the clients' own errors in any one direction"
+        "we use rotations that fix the spikes and the bulk eigenvectors along them. The common value is 0; with each "
+        r"w oriented by the gradient it is $\sqrt{2b/\pi}$, b the mean square of the clients' own errors in any one "
+        "direction"
     )

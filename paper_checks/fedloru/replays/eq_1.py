@@ -15,8 +15,8 @@ from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, 
 from paper_checks.stored_values import Values
 
 POINTS = (
-    "a data point is one of three, with probabilities p1, p2, 1 - p1 - p2 and the entries g1, g2, g3 and h1, "
-    "h2, h3 of its Hessian; the server has N = 2, the client M = 1 of these: "
+    "a data point is one of three, with probabilities p1, p2 and 1 - p1 - p2. Two entries of its Hessian are g1, g2 "
+    "or g3 and h1, h2 or h3. The server has N = 2 data points, and the client has M = 1 of them. We compute "
 )
 
 
@@ -48,7 +48,7 @@ def uncorrelated_noises(values: Values) -> Violation:
     """The noises of two data points and of one of them are correlated."""
     between, _, _, assumes = _two_and_one(values)
     return Violation(
-        abs(between), 0, assumes=assumes, reads=f"{POINTS}|Cov(epsilon_M, epsilon_N)| of the entries h and g"
+        abs(between), 0, assumes=assumes, reads=f"{POINTS}|Cov(epsilon_M, epsilon_N)| for the entries h and g"
     )
 
 
@@ -60,7 +60,7 @@ def one_matrix(values: Values) -> Violation:
         abs(between**2 - server * client),
         0,
         assumes=assumes,
-        reads=f"{POINTS}distance of the square of Cov(epsilon_M, epsilon_N), entries h and g, from the "
+        reads=f"{POINTS}the distance of the square of Cov(epsilon_M, epsilon_N), for the entries h and g, from the "
         "product of Cov(epsilon_M) and Cov(epsilon_N)",
     )
 
@@ -87,7 +87,7 @@ def eq_1(power: int = 1) -> str:
     require(sympy.simplify(N * V / N**2 - V / N**power) == 0, "the covariance of the server's noise")
     require(sympy.simplify(M * V / M**2 - V / M**power) == 0, "the covariance of the client's noise")
     require(sympy.simplify(M * V / (M * N) - V / N) == 0, "the covariance between them")
-    return "pairs of terms from one data point, with N and M as symbols"
+    return "we compute pairs of terms from one data point, with N and M as symbols"
 
 
 @proof("fedloru-v1/eq-3-4")
@@ -116,4 +116,4 @@ def v1_eq_3_4(scale: Fraction = Fraction(1)) -> str:
         "the edges of the semicircle",
     )
     require({sympy.expand(end) for end in ends} == {sympy.expand(end) for end in stated}, "the edges of Wishart's law")
-    return "the ends of both laws, from their R-transforms; rotations of fixed eigenvalues meet every condition"
+    return "the R-transforms give the ends of both laws; rotations of fixed eigenvalues meet every condition"

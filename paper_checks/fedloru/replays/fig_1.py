@@ -49,9 +49,9 @@ def eq_87(values: Values) -> Violation:
         smoothing,
         1e-3,
         assumes=assumes,
-        reads="R - 1 eigenvalues at the quantiles of the semicircle on [-1, 1], the largest at top; "
-        "densities by Gaussian kernels of this width on a grid of this spacing: |estimate/stable rank - "
-        "1| against the error of the smoothing",
+        reads="R - 1 eigenvalues are at the quantiles of the semicircle on [-1, 1], and the largest is at top. "
+        "Densities are estimated with Gaussian kernels of this width on a grid of this spacing. We compare "
+        "|estimate/stable rank - 1| with the error of the smoothing",
     )
 
 
@@ -85,7 +85,7 @@ def masses(power: int = 2, factor: Fraction = Fraction(1)) -> str:
     error = estimate - total / top**2 * (1 + R * h**2 / total)
     smoothed_squares(power)
     require(sympy.simplify(error) == 0, "the estimate")
-    return "the square under a kernel, a sum in the place of an integral, and the quotient"
+    return "we compute the square under a kernel, a sum instead of an integral, and the quotient"
 
 
 @proof("fedloru-v2/eq-87")
@@ -108,4 +108,4 @@ def eq_87_corrected(power: int = 2, factor: Fraction = Fraction(1)) -> str:
         sympy.simplify(by_densities / by_masses - sympy.sqrt(2 * sympy.pi) * h / spacing) == 0,
         "the estimate with densities",
     )
-    return "the square under a kernel, a sum in the place of an integral, and both quotients"
+    return "we compute the square under a kernel, a sum instead of an integral, and both quotients"

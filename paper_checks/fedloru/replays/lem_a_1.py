@@ -38,8 +38,8 @@ def lem_A_1a(certificate: Values) -> str:
         require(all(term.is_nonnegative for term in terms), f"{name}: no term is negative")
         require(sympy.simplify(left - sum(terms)) == 0, f"{name}: the sum of the terms")
     return (
-        "|1/(x-z)| <= 1/v and |1/(x-z) - 1/(y-z)| <= |x-y|/v^2 as sums of squares: 1/(x-z) is bounded and continuous "
-        "in x, and weak convergence is that of the integrals of such functions, of which the transform is one"
+        "|1/(x-z)| <= 1/v and |1/(x-z) - 1/(y-z)| <= |x-y|/v^2 by sums of squares. So 1/(x-z) is bounded and "
+        "continuous in x, and weak convergence implies convergence of its integral, the transform"
     )
 
 
@@ -75,7 +75,7 @@ def vaguely(sign: int = 1) -> str:
     mass, _ = limit_of_atoms(Fraction(1, 2))
     require(products_of_kernels(), "products of the functions")
     require(sign * mass > 0 and abs(sign) == 1, "a positive functional of norm 1")
-    return "the theorems of Stone and Weierstrass and of Riesz; products by partial fractions"
+    return "we use the theorems of Stone-Weierstrass and Riesz, and partial fractions for products"
 
 
 @proof("fedloru-v2/lem-A.1b")
@@ -93,7 +93,7 @@ def lem_A_1b(least_mass: Fraction = Fraction(1)) -> str:
     require(products_of_kernels(), "products of the functions")
     require(mass == integral, "a limit of the least mass is one of weak convergence")
     require(kept == whole and least_mass <= kept, "a weak limit has that mass")
-    return "vague convergence on a dense span; atoms that stay and move away, in fractions"
+    return "we use vague convergence on a dense span, and atoms that stay or move away, in fractions"
 
 
 @replay("fedloru-v2/lem-A.1b")
@@ -112,6 +112,6 @@ def lem_A_1b_as_printed(values: Values) -> Violation:
         abs(1 - stays),
         0,
         assumes=assumes,
-        reads="atoms as mass and place in the n-th law; |1 - mass of mu|: the integral of the bounded "
-        "continuous function 1",
+        reads="the witness gives the mass and place of each atom in the n-th law. With the bounded continuous "
+        "function 1, whose integral is the mass, we compute |1 - mass of mu|",
     )

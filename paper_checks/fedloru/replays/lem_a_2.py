@@ -45,6 +45,6 @@ def lem_A_2(variance: Fraction = Fraction(1)) -> str:
     require(sympy.simplify(change - resolvent * unit * resolvent) == sympy.zeros(size), "the derivative of G")
     require(sympy.expand(inverse - 1 / w - R_D - of_semicircle) == 0, "the R-transforms add up")
     return (
-        r"Pastur's equation by integration by parts for Gaussian entries, others by exchange of entries; its "
-        r"R-transforms; that $\|D\|$ is bounded is not used"
+        "integration by parts gives Pastur's equation for Gaussian entries, and an exchange of entries extends it to "
+        r"others; the R-transforms follow; the proof does not use that $\|D\|$ is bounded"
     )

@@ -18,4 +18,4 @@ def lem_A_3(upper_shift: int = 0, lower_shift: int = 0) -> str:
     """
     require(upper(i + j - 1 + upper_shift), "a common vector for (10)")
     require(lower(i + j - n + lower_shift), "a common vector for (11)")
-    return "dimensions of three subspaces, with n, i and j as symbols"
+    return "we count the dimensions of three subspaces, with n, i and j as symbols"

@@ -22,7 +22,7 @@ def def_phi(coefficient: Fraction = Fraction(1), power: Fraction = Fraction(1)) 
     stated = phi**power
     cone(coefficient, 2)
     require(sympy.simplify(sympy.sqrt(phi**2) - stated) == 0, "the root")
-    return "the residue of the resolvent along the spikes"
+    return "we use the residue of the resolvent along the spikes"
 
 
 @replay("fedloru-v2/def-phi")
@@ -35,7 +35,8 @@ def def_phi_as_printed(values: Values) -> Violation:
         abs(square - square**2),
         0,
         assumes=assumes,
-        reads="|limit of the squared overlap by eq. (5) - square of the printed limit|",
+        reads="we compute the distance between the limit of the squared overlap by eq. (5) and the square of the "
+        "printed limit",
     )
 
 
@@ -48,7 +49,7 @@ def lem_A_6(power: Fraction = Fraction(2), cross: Fraction = Fraction(0)) -> str
     client. The model's own bulk eigenvectors, treated below, are not uniform and need the noise that is invariant.
     """
     inner_products(power, cross)
-    return "(5) along the spikes, rotations that fix the spikes across them; Gaussian noise"
+    return "we use (5) along the spikes, and orthogonal to them rotations that fix the spikes, for Gaussian noise"
 
 
 @replay("fedloru-v2/lem-A.6")
@@ -65,8 +66,8 @@ def lem_A_6_as_printed(values: Values) -> Violation:
         max(square - high**2, low**2 - square),
         0,
         assumes=assumes,
-        reads="|phi^2 - cos(phi)^2|, from below: the limit of the squared overlap by eq. (5), and that of an angle "
-        "that tends to phi",
+        reads="by eq. (5) the squared overlap tends to phi^2. For an angle that tends to phi it would tend to "
+        "cos(phi)^2. We compute a lower bound on |phi^2 - cos(phi)^2|",
     )
 
 
@@ -85,4 +86,4 @@ def eq_49_50(bulk: Fraction = Fraction(0), mixed: Fraction = Fraction(0)) -> str
     away_from_spikes()
     across_the_spikes(bulk)
     across_the_spikes(mixed)
-    return "rotations that fix the spikes; bulk eigenvectors along them; Gaussian noise"
+    return "we use rotations that fix the spikes and the bulk eigenvectors along them, for Gaussian noise"

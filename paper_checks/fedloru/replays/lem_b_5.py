@@ -24,4 +24,4 @@ def lem_B_5(constant: Fraction = Fraction(1), power: int = 2) -> str:
     require(non_negative(constant * L * b**power - L * b * b), "the product of the bounds")
     require(sympy.diff(L * a * b * b, a) == L * b**2, "one weight attains it")
     require(max(joint.eigenvals(), key=lambda v: v / L) == 3 * L, "no such constant for both factors at once")
-    return r"Lipschitz gradient times $\|B\|$ on either side; attained by one weight"
+    return r"the gradient is Lipschitz, and each side has a factor $\|B\|$; one weight attains the bound"

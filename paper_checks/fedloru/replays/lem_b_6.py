@@ -27,8 +27,8 @@ def lem_B_6(constant: Fraction = Fraction(2)) -> str:
     form = sympy.Matrix([[constant - 1, -1], [-1, constant - 1]])  # constant (x^2 + y^2) - (x + y)^2
     require(form.is_positive_semidefinite is True, "the square of the sum of both parts")
     return (
-        r"the difference as two products, of norms $LC_AC_B\|\Delta A\|$ and $G\|\Delta A\|$ at most, and "
-        r"$2(x^2+y^2) - (x+y)^2$ as a square"
+        r"the difference is a sum of two products, of norms at most $LC_AC_B\|\Delta A\|$ and $G\|\Delta A\|$, and "
+        "$2(x^2+y^2) - (x+y)^2$ is a square"
     )
 
 
@@ -72,10 +72,11 @@ def lem_B_6_mid_as_printed(values: Values) -> Violation:
             "second display, for samples: E[|A'|^2 |D|^2]": both,
             "E[|A'|^2] E[|D|^2], said to be no less": apart,
         },
-        reads="W of two rows and two columns, one factor, one client, one step, loss a sum over the entries of L x^2/2 "
-        "up to |x| = zone, linear beyond; |u|^2 |gradient|^2 against |u^T gradient|^2, said to be equal. Beside it one "
-        "weight from W = 0, A = B = 1, whose samples, drawn with equal chances, have the same loss around their "
-        "centres; A' is A after the step",
+        reads="W has two rows and two columns, the rank is 1, and one client takes one step. The loss is a sum over "
+        "the entries x of L x^2/2, continued linearly for |x| > zone. For the second display the model is one weight "
+        "that starts at W = 0, A = B = 1. Its samples are drawn with equal probabilities and have the same loss "
+        "around their centres, and A' is A after the step. We compare |u|^2 |gradient|^2 with |u^T gradient|^2; the "
+        "paper says that they are equal",
     )
 
 
@@ -91,4 +92,4 @@ def lem_B_6_mid(constant: Fraction = Fraction(2)) -> str:
     lost = (X * X.T)[0] * (Y.T * Y)[0] - (X * Y)[0] ** 2
     require(form.is_positive_semidefinite is True, "the square of the sum of both parts")
     require(sympy.expand(lost - (p * s - q * r) ** 2) == 0, "a row times a column, whose norm is at most the product")
-    return r"submultiplicative norms, bounded factors in every run, and $2(x^2+y^2) - (x+y)^2$ as a square"
+    return "norms are submultiplicative, factors are bounded in every run, and $2(x^2+y^2) - (x+y)^2$ is a square"

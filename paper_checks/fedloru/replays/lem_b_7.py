@@ -30,7 +30,7 @@ def lem_B_7(constant: Fraction = Fraction(2), steps: tuple[int, ...] = (1, 2, 5)
         A, _ = one_weight(number, lambda A, B: G)[-1]
         attained = sympy.cancel((A - a) / (eta * number * G)).subs(eta, 0)
         require(sympy.expand(attained**2 - b**2) == 0, f"one weight attains G^2 at {number} steps")
-    return r"steps of at most $\eta GC_B$, added up; $G^2C_B^2$ attained by a constant gradient"
+    return r"we add up steps of at most $\eta GC_B$; a constant gradient attains $G^2C_B^2$"
 
 
 @replay("fedloru-v2/lem-B.7-mid")
@@ -39,7 +39,10 @@ def lem_B_7_mid_as_printed(values: Values) -> Violation:
     one = run(values)
     mean = (one.path[one.E][0] - one.path[0][0]) / (one.rate * one.E)
     return Violation(
-        mean**2, 2 * one.s2 * one.C_B**2 / one.E, assumes=one.assumes, reads=ONE_WEIGHT + "square of the mean step of A"
+        mean**2,
+        2 * one.s2 * one.C_B**2 / one.E,
+        assumes=one.assumes,
+        reads=ONE_WEIGHT + "We compare the square of the mean step of A with the printed bound",
     )
 
 
@@ -61,7 +64,6 @@ def lem_B_7_mid(constant: Fraction = Fraction(1), steps: tuple[int, ...] = (1, 2
         squares = sum((x - y) ** 2 for x, y in combinations(v, 2))
         require(sympy.expand(spread - squares) == 0, f"the mean of {number} squares")
     return (
-        "the mean of the squares less the square of the mean is a sum of squares, by induction "
-        "for any E; each step has "
-        r"$\|g\|\|B\| \le GC_B$"
+        "by induction for any E, the mean of the squares minus the square of the mean is a sum of squares; each step "
+        r"has $\|g\|\|B\| \le GC_B$"
     )

@@ -43,8 +43,8 @@ def _against_both_bounds(values: Values) -> Violation:
         drift**2,
         max(bounds),
         assumes=one.assumes,
-        reads=ONE_WEIGHT + "squared drift of the gradient in A, the smaller one of the means over "
-        "i = 1..E, as (60) prints, and over i = 0..E-1, against the larger of both bounds",
+        reads=ONE_WEIGHT + "The squared drift of the gradient in A can be a mean over i = 1..E, as printed in (60), "
+        "or over i = 0..E-1. We compare the smaller of the two means with the larger of the two bounds",
     )
 
 
@@ -102,8 +102,8 @@ def lem_B_8(quarter: Fraction = Fraction(1, 4), steps: tuple[int, ...] = (1, 2, 
         told = -sympy.Rational(number - 1, 2) * G * rate_a
         require(sympy.expand(limit - told.subs(G, L * a * b)) == 0, f"one weight attains it at {number} steps")
     return (
-        r"$d_A$ from two products, the mean over $0..E-1$ as $\frac12(E-1)$, for every E; attained by one weight, "
-        r"shown by the derivative at $\eta = 0$ for the numbers of steps named"
+        r"we bound $d_A$ by two products and use the mean $\frac12(E-1)$ over $0..E-1$, for every E; one weight "
+        r"attains the bound, as the derivative at $\eta = 0$ shows for the numbers of steps named"
     )
 
 
@@ -122,7 +122,7 @@ def eq_63_66_as_printed(values: Values) -> Violation:
             "the end of (66) with L^2, C_A and C_B exchanged": one.L**2 * bound,
             "first member of (66) with C_A and C_B as in Lemma B.7, without L^2, at i = E": own,
         },
-        reads=ONE_WEIGHT + "squared change of the gradient in W in the first step, against the end of (66)",
+        reads=ONE_WEIGHT + "We compare the squared change of the gradient in W in the first step with the end of (66)",
     )
 
 
@@ -137,6 +137,6 @@ def eq_63_66(constant: Fraction = Fraction(1), steps: tuple[int, ...] = (1, 2, 5
         told = -number * G * L * (a**2 + b**2)
         require(sympy.expand(limit - told.subs(G, L * a * b)) == 0, f"one weight attains it at {number} steps")
     return (
-        r"$\|A_iB_i - AB\| \le i\eta G(C_A^2+C_B^2)$ from two products, for every E; attained by one weight, shown by "
-        r"the derivative at $\eta = 0$ for the numbers of steps named"
+        r"$\|A_iB_i - AB\| \le i\eta G(C_A^2+C_B^2)$ follows from two products, for every E; one weight attains the "
+        r"bound, as the derivative at $\eta = 0$ shows for the numbers of steps named"
     )

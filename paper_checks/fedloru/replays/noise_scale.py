@@ -20,7 +20,7 @@ def claim_scale(exponent: Fraction = Fraction(1, 2)) -> str:
     r"""The covariances of independent terms vanish: $E\|\frac1M\sum_kG_k\|_F^2 = \frac1{M^2}\cdot MV$ for every M."""
     M, V = sympy.symbols("M V", positive=True)
     stated = V * (M**-exponent) ** 2
-    require(sympy.simplify(M * V / M**2 - stated) == 0, "the variance of a mean")
+    require(sympy.simplify(M * V / M**2 - stated) == 0, "the formula is the variance of a mean")
     return "the variance of a mean"
 
 
@@ -34,7 +34,7 @@ def claim_scale_as_printed(values: Values) -> Violation:
         abs(noise - Fraction(1, M**2)),
         0,
         assumes=assumes,
-        reads=f"|E (H_M - H)^2 - V s_M^2| at M = {M} with s_M = 1/M and V = 1",
+        reads=f"we compute |E (H_M - H)^2 - V s_M^2| for M = {M}, s_M = 1/M and V = 1",
     )
 
 
@@ -52,7 +52,7 @@ def claim_scaling_var(exponent: Fraction = Fraction(1, 2)) -> str:
     require(sympy.simplify(scaled - sigma**2) == 0, "the variance of scaled entries")
     require(sympy.limit(R**exponent, R, sympy.oo) == sympy.oo, "the scale diverges")
     at_the_edges(2)
-    return "the scale of the entries; Weyl's inequalities; the edge of the semicircle"
+    return "we use the scale of the entries, Weyl's inequalities and the edge of the semicircle"
 
 
 @replay("fedloru-v2/claim-scaling-var")
@@ -70,6 +70,7 @@ def claim_scaling_var_as_printed(values: Values) -> Violation:
         2 * width / (Fraction(22, 7) * sigma),
         0,
         assumes=assumes,
-        reads="entries of the noise of variance sigma^2 instead of sigma^2 s_N^2/R: lim (number of |lambda_i| <= "
-        "width) / root of R, from below; a factor s_N < 1 makes it larger",
+        reads="the entries of the noise have the variance sigma^2 instead of sigma^2 s_N^2/R. We compute a lower "
+        "bound on the limit of the number of eigenvalues with |lambda_i| <= width, divided by the root of R (a factor "
+        "s_N < 1 makes the limit larger)",
     )

@@ -60,9 +60,9 @@ def txt_ratios(values: Values) -> Violation:
         min(distances),
         1,
         assumes=assumes,
-        reads="distance in points of the printed ratio from what any of the ranks gives, for four factorisations, "
-        "three ways with shortcuts and three with narrow layers, stem, norms and head counted or not, against one "
-        "point for any rounding",
+        reads="we compute the ratio for each rank, with four factorisations, three ways to treat shortcuts, three "
+        "ways to treat narrow layers, and the stem, norms and head counted or not. We compare the distance of the "
+        "printed ratio from the nearest of these, in points, with one point, which allows for any rounding",
     )
 
 
@@ -84,8 +84,8 @@ def txt_personal_params(values: Values) -> Violation:
         abs(rest + factors - 4_630_000),
         5000,
         assumes=assumes,
-        reads="pFedLoRU on CIFAR-100: distance of the parameters of A, B, L and U, with stem, batch norms and head, "
-        "from the printed 4.63M, against half a unit",
+        reads="for pFedLoRU on CIFAR-100 we count the parameters of A, B, L and U, with the stem, batch norms and "
+        "head. We compare the distance of this number from the printed 4.63M with half a unit of the last digit",
     )
 
 
@@ -116,7 +116,8 @@ def txt_peft(values: Values) -> Violation:
         min(distances),
         Fraction(1, 2000),
         assumes=assumes,
-        reads="models by vocabulary, width, inner width, layers, width of queries and of keys, and 1 for one matrix of "
-        "embeddings; distance of the printed shares, in per cent, by rank, from those of the nearest model, its "
-        "adapters in the denominator or not, against half a unit",
+        reads="the witness lists each model by its vocabulary, width, inner width, layers, width of queries and width "
+        "of keys, with a 1 if it has one matrix of embeddings, and the printed shares, in per cent, with their ranks. "
+        "We compare the distance of the printed shares from the shares of the nearest model, with its adapters in the "
+        "denominator or not, with half a unit of the last digit",
     )

@@ -44,9 +44,9 @@ def prop_3_1_dist(values: Values) -> Violation:
         1 - 1 / series,
         Fraction(1, 2),
         assumes=assumes,
-        reads="entries sigma s_N with either sign, each with probability 1/(2R), else 0: P(a row has "
-        "degree of them, so ||epsilon_N|| >= root(degree) sigma s_N > factor 2 sigma s_N), "
-        "from below, against 1/2",
+        reads="each entry is sigma s_N or -sigma s_N, each with probability 1/(2R), and 0 otherwise. A row with as "
+        "many nonzero entries as the degree makes ||epsilon_N|| at least root(degree) sigma s_N, which exceeds 2 "
+        "sigma s_N times the factor. We compare a lower bound on the probability of such a row with 1/2",
     )
 
 
@@ -95,7 +95,9 @@ def wigner_matrix(
     determinant()
     outliers(z, threshold)
     past_the_outliers(edge, 1)
-    return "an exchange of the entries, a small determinant, the transform of the semicircle, and Weyl's inequalities"
+    return (
+        "we exchange the entries, and use a small determinant, the transform of the semicircle and Weyl's inequalities"
+    )
 
 
 @replay("fedloru-v2/prop-3.1")
@@ -132,7 +134,7 @@ def prop_3_1(
     outliers(z, threshold)
     require(sympy.simplify(printed - z.subs(n, sigma * s)) == 0, "the printed limit")
     past_the_outliers(edge, 1)
-    return "a small determinant, the transform of the semicircle beyond its edge, and Weyl's inequalities"
+    return "we use a small determinant, the transform of the semicircle beyond its edge, and Weyl's inequalities"
 
 
 @replay("fedloru-v2/prop-3.1-bulk")
@@ -148,7 +150,8 @@ def prop_3_1_bulk_as_printed(values: Values) -> Violation:
         2 * sigma * s * min(share, 1 - share),
         0,
         assumes=assumes,
-        reads=f"distance of lim lambda_i, i = {float(share):g} R, from {{L, U}}, from below",
+        reads=f"we compute a lower bound on the distance of lim lambda_i, with i = {float(share):g} R, from the set "
+        f"{{L, U}}",
     )
 
 
@@ -156,7 +159,7 @@ def prop_3_1_bulk_as_printed(values: Values) -> Violation:
 def fixed_index(edge: Fraction = Fraction(2)) -> str:
     """The limit of eq. (29), and the same from below."""
     past_the_outliers(edge, 1)
-    return "eq. (29) with the indices as symbols"
+    return "eq. (29) with symbolic indices gives the limit"
 
 
 @proof("fedloru-v2/prop-3.1-bulk")
@@ -175,4 +178,4 @@ def prop_3_1_bulk(edge: Fraction = Fraction(2)) -> str:
     past_the_outliers(edge, 1)
     require(share == c, "the share of a shifted index")
     require(slower == 0, "the share of an index that grows more slowly than R")
-    return "Weyl's inequalities with the indices as symbols, Wigner's law and the edges of eq. (29)"
+    return "we use Weyl's inequalities with symbolic indices, Wigner's law and the edges of eq. (29)"

@@ -14,7 +14,7 @@ from paper_checks.fedloru.replays.shared.limits import at_the_edges, noise, past
 from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
 from paper_checks.stored_values import Values, fractions
 
-LAW = "entries of X are size sigma, of either sign, with probability R^-1.5/size^2, else Gaussian"
+LAW = "an entry of X is size sigma with a random sign, with probability R^-1.5/size^2, and Gaussian otherwise"
 
 
 def rare_entries(values: Values) -> tuple[int, Fraction, list[Hypothesis]]:
@@ -53,20 +53,18 @@ def eq_26_27_as_printed(values: Values) -> Violation:
     Hence $\max(\lambda_1, -\lambda_R) \ge a\sigma$.
     """
     R, p, assumes = rare_entries(values)
-    event = f"{LAW}: P(max(lambda_1, -lambda_R) >= {float(values['size']):g} sigma s_N)"
-    return Violation(
-        1 - without_large(p, R * (R - 1) // 2),
-        Fraction(1, 2),
-        assumes=assumes,
-        reads=f"{event}, from below, against 1/2",
+    event = (
+        f"{LAW}. We compare a lower bound on P(max(lambda_1, -lambda_R) >= {float(values['size']):g} sigma s_N) with "
+        "1/2"
     )
+    return Violation(1 - without_large(p, R * (R - 1) // 2), Fraction(1, 2), assumes=assumes, reads=event)
 
 
 @proof("fedloru-v2/eq-26-27@for-wigner-matrices")
 def for_wigner_matrices(edge: Fraction = Fraction(2)) -> str:
     """Theorems (W) and (B) for the eigenvalues of the noise with fixed indices."""
     at_the_edges(edge)
-    return "the edge of the semicircle from its variance"
+    return "the variance gives the edge of the semicircle"
 
 
 @proof("fedloru-v2/eq-26-27")
@@ -87,7 +85,7 @@ def eq_26_27(edge: Fraction = Fraction(2)) -> str:
     require(sympy.limit(rate * pairs, R, sympy.oo) == sympy.oo, "the number of large entries")
     require(sympy.limit(2 * rate * pairs / R, R, sympy.oo) == 0, "their rank over R")
     require(sympy.limit(rate * size**2 * R, R, sympy.oo) == 0, "the variance that they take")
-    return "the edge of the semicircle from its variance; number and rank of the large entries"
+    return "the variance gives the edge of the semicircle; we bound the number and the rank of the large entries"
 
 
 @replay("fedloru-v2/eq-28")
@@ -98,7 +96,7 @@ def eq_28_as_printed(values: Values) -> Violation:
         2 * sigma * s,
         -2 * sigma * s,
         assumes=noise(sigma, s),
-        reads="we compare U = 2 sigma s with L, which eq. (28) puts above it",
+        reads="we compare U = 2 sigma s with L, which should be larger by eq. (28)",
     )
 
 
@@ -109,7 +107,7 @@ def eq_28(edge: Fraction = Fraction(2), past: int = 1) -> str:
     $\liminf\lambda_{i+q}(\epsilon_N) \ge U$ needs only (W). Equality past the outliers is eq. (29), and needs (B).
     """
     past_the_outliers(edge, past)
-    return "indices as symbols; the edge of the semicircle from its variance"
+    return "the variance gives the edge of the semicircle, and the indices are symbols"
 
 
 @replay("fedloru-v2/eq-29")
@@ -128,12 +126,12 @@ def eq_29_as_printed(values: Values) -> Violation:
     blocks = max(positive, 0) + max(negative, 0) + 1
     block, room = R // blocks, (size - edge) / 2
     joined = Fraction(blocks**2, R) / room**2 if room else Fraction(1)
-    event = f"{LAW}, p = positive, q = negative: P(lambda_{positive + 1}(H_N) >= {float(edge + room):g} sigma s_N)"
+    event = (
+        f"{LAW}; p = positive and q = negative. We compare a lower bound on P(lambda_{positive + 1}(H_N) >= "
+        f"{float(edge + room):g} sigma s_N) with 1/2"
+    )
     return Violation(
-        1 - blocks * without_large(p, block * (block - 1) // 2) - joined,
-        Fraction(1, 2),
-        assumes=assumes,
-        reads=f"{event}, from below, against 1/2",
+        1 - blocks * without_large(p, block * (block - 1) // 2) - joined, Fraction(1, 2), assumes=assumes, reads=event
     )
 
 
@@ -141,4 +139,4 @@ def eq_29_as_printed(values: Values) -> Violation:
 def eq_29(edge: Fraction = Fraction(2), first: int = 1) -> str:
     """Weyl's inequalities between two eigenvalues of the noise with fixed indices."""
     past_the_outliers(edge, first)
-    return "indices as symbols; the edge of the semicircle from its variance"
+    return "the variance gives the edge of the semicircle, and the indices are symbols"

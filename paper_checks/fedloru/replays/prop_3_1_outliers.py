@@ -31,7 +31,10 @@ def _candidate(values: Values) -> Violation:
     k = (candidate + (root if candidate > 0 else -root)) / 2
     assumes = [*noise(sigma, s), Hypothesis("|lambda|, off the support", abs(candidate), ">", 2 * sigma * s)]
     return Violation(
-        abs(k - theta), 0, assumes=assumes, reads="|k(lambda) - theta| at the only lambda that could belong to theta"
+        abs(k - theta),
+        0,
+        assumes=assumes,
+        reads="we compute |k(lambda) - theta| at the only lambda that could belong to theta",
     )
 
 
@@ -65,7 +68,7 @@ def eq_30_31(
     determinant()
     outliers(z, least)
     require(sympy.simplify(equation.subs(k, theta)) == 0, "the equation of the subordination function")
-    return "interlacing, a small determinant, and the transform of the semicircle beyond its edge"
+    return "we use interlacing, a small determinant and the transform of the semicircle beyond its edge"
 
 
 @proof("fedloru-v2/eq-33")
@@ -93,14 +96,14 @@ def eq_33(offset: int = 0, least: int = 0, first_block: int = 1) -> str:
     apart = sympy.Poly(sympy.expand(series - composed), z)
     require(sympy.expand(z * M * (1 / z - 1 / (z * M)) - (M - 1)) == 0, "M = 1 + g R(g)")
     require(all(apart.coeff_monomial(z**power) == 0 for power in range(order + 1)), "the recursion to fourth order")
-    return "the coefficients of M = 1 + g R(g), for every n"
+    return "we compare the coefficients of M = 1 + g R(g), for every n"
 
 
 @proof("fedloru-v2/eq-34")
 def eq_34(power_shift: int = 0, outer: int = 1, inner: int = 1) -> str:
     """The definition of R at scaled points, for every law of compact support and every n."""
     scaling(outer, inner, power_shift)
-    return "the definition of R at scaled points; the power of s as a symbol"
+    return "we use the definition of R at scaled points, with the power of s as a symbol"
 
 
 @proof("fedloru-v2/eq-35")
@@ -116,7 +119,7 @@ def eq_35(s_power: int = 2, sign: int = 1, third: int = 0) -> str:
     scaling(1, 1, 0)
     require(sympy.expand(of_semicircle - sigma**2 * g) == 0, "R of the semicircle")
     require(sympy.expand(outlier + third / theta**2 - stated) == 0, "the outlier")
-    return "the R-transform of the semicircle from the equation of its Stieltjes transform"
+    return "the equation of its Stieltjes transform gives the R-transform of the semicircle"
 
 
 @replay("fedloru-v2/eq-32", noise="sigma s_N")
@@ -127,4 +130,4 @@ def eq_32(values: Values) -> Violation:
     root = rational_root(z**2 - 4 * noise**2)
     g = (z - (root if z > 0 else -root)) / (2 * noise**2)
     assumes = (Hypothesis("sigma s", noise, ">", 0), Hypothesis("|z|, outside of the support", abs(z), ">", 2 * noise))
-    return Violation(abs(1 / g - theta), 0, assumes=assumes, reads="|k(k^{-1}(theta)) - theta|")
+    return Violation(abs(1 / g - theta), 0, assumes=assumes, reads="we compute |k(k^{-1}(theta)) - theta|")

@@ -19,7 +19,7 @@ def eq_21_25(p_shift: int = 0, q_shift: int = 0) -> str:
     require(upper(i + j - 1), "Weyl's upper inequality")
     require(lower(i + j - n), "Weyl's lower inequality")
     between(p_shift, q_shift)
-    return "indices of Weyl's inequalities, with n, i, p and q as symbols"
+    return "we follow the indices of Weyl's inequalities, with n, i, p and q as symbols"
 
 
 @replay("fedloru-v1/eq-20-22")
@@ -57,4 +57,4 @@ def v1_eq_20_22(
     require(first == 1 and upper(i + j - 1 + first_shift), "the first line, at most")
     require(second == -1 and lower(i + j - n + second_shift), "the second line, at least")
     between(p_shift, q_shift)
-    return "indices of Weyl's inequalities, with n, i, j, p and q as symbols"
+    return "we follow the indices of Weyl's inequalities, with n, i, j, p and q as symbols"

@@ -29,7 +29,7 @@ def def_omega(offset: Fraction = Fraction(0), sign: int = 1) -> str:
     k = sympy.Symbol("k", positive=True)
     require(sympy.simplify(hessian - sign * sympy.diag(t, u)) == sympy.zeros(2), "the true Hessian of the model")
     require(sympy.simplify(k - (k + offset)) == 0, "the least number of weights")
-    return "one model for every spectrum and dimension; an R x R matrix has R eigenvalues"
+    return "there is one model for every spectrum and dimension, and an R x R matrix has R eigenvalues"
 
 
 @proof("fedloru-v2/claim-union")
@@ -47,4 +47,4 @@ def claim_union(least: int = 1, short: int = 0, sizes: tuple[int, ...] = (1, 2, 
             for k in range(1, R + 1)
         ]
         require(set(ranks) == set(range(least, R - short + 1)), f"the numbers of eigenvalues at R = {R}")
-    return "the spectral theorem; for each k the sum of k squares as a model, whose Hessian is diagonal"
+    return "we use the spectral theorem, and for each k a model that is a sum of k squares, whose Hessian is diagonal"

@@ -30,7 +30,7 @@ def def_risk(factor: Fraction = Fraction(1), divisor_shift: int = 0) -> str:
     require(sympy.simplify(share - M / N) == 0, "the share of a point in a subset")
     require(sympy.simplify(factor * N * share / (M + divisor_shift) - 1) == 0, "the mean of H_M, given D_N")
     require(sympy.diff(sympy.integrate(w - x, (x, 0, w)), w, 2) == 1, "the risk of a loss with kinks")
-    return "linearity of means and derivatives; the share of a point in subsets, with N and M as symbols"
+    return "means and derivatives are linear; we compute the share of a point in subsets, with N and M as symbols"
 
 
 @proof("fedloru-v2/def-srank")
@@ -49,7 +49,10 @@ def def_srank(power: int = 2, n_shift: int = 0, sizes: tuple[int, ...] = (1, 2, 
     s, so_far = sympy.symbols("s so_far", positive=True)
     step = sympy.expand((so_far + s**2) - (so_far + s**power)) == 0
     require(step, "one more singular value, for any sum so far: an induction over the rank")
-    return "both norms in terms of the singular values, by induction over the rank; the first is largest"
+    return (
+        "by induction over the rank, we write both norms in terms of the singular values, of which the first is the "
+        "largest"
+    )
 
 
 DIAGONALS = {"copies": "multiplicity of a", "kernel": "multiplicity of 0"}
@@ -81,8 +84,8 @@ def _change(values: Values, norm: str) -> Violation:
         factor,
         ((1 + size) / (1 - size)) ** 2,
         assumes=assumes,
-        reads="A = diag(1, a, ..., a, 0, ..., 0), E = diag(x, y, ..., y, z, ..., z): factor by which the stable rank "
-        f"changes, up or down, against ((1 + e)/(1 - e))^2, e the relative {norm} size of E",
+        reads="with A = diag(1, a, ..., a, 0, ..., 0) and E = diag(x, y, ..., y, z, ..., z), we compare the factor "
+        f"by which the stable rank rises or falls with ((1 + e)/(1 - e))^2, where e is the relative {norm} size of E",
     )
 
 
@@ -127,6 +130,7 @@ def claim_srank_robust(
     require(spread > ((1 + epsilon) / (1 - epsilon)) ** 2, "a small spectral norm by itself is not enough")
     require(root**2 == R and R / spiked > ((1 + delta) / (1 - delta)) ** 2, "nor is a small Frobenius norm by itself")
     return (
-        "the triangle inequality in both norms, for every matrix and perturbation; for one norm alone, in fractions, A "
-        "= e_1 e_1^T with E = epsilon (I - e_1 e_1^T), and A = I with E = delta root e_1 e_1^T in dimension R = root^2"
+        "we use the triangle inequality in both norms, for every matrix and perturbation; the examples for only one "
+        "norm, in fractions, are A = e_1 e_1^T with E = epsilon (I - e_1 e_1^T), and A = I with E = delta root e_1 "
+        "e_1^T in dimension R = root^2"
     )

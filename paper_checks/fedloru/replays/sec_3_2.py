@@ -35,7 +35,10 @@ def overlap(coefficient: Fraction, power: Fraction) -> str:
     cone(coefficient, power)
     away_from_spikes()
     exchange_of_entries(3)
-    return "the residue of the resolvent along the spikes; bulk eigenvectors along them; an exchange of the entries"
+    return (
+        "we use the residue of the resolvent along the spikes and the bulk eigenvectors along them, and "
+        "exchange the entries"
+    )
 
 
 @proof("fedloru-v2/eq-5@sets-by-limit")
@@ -69,7 +72,7 @@ def claim_overlap_mono(coefficient: Fraction = Fraction(1), lost: Fraction = Fra
     away_from_spikes(lost)
     require(positive(falls), "the overlap falls with the noise")
     require(positive(square.subs(theta, n + more)), "the overlap of an outlier")
-    return "the limits of (5) at two sizes of noise"
+    return "we compare the limits of (5) at two sizes of noise"
 
 
 @replay("fedloru-v2/claim-overlap-mono@sets-by-condition")
@@ -120,7 +123,7 @@ def assump_bulk(lean: Fraction = Fraction(1)) -> str:
     require(sympy.simplify(distance - (n**2 + theta**2 - theta * point)) == 0, "the density")
     require(sympy.simplify(mean - stated[0]) == 0, "the weighted mean")
     require(sympy.simplify(square - stated[1]) == 0, "the weighted mean square")
-    return "the spectral measure of the spike's direction, and its first two moments"
+    return "we use the spectral measure of the spike's direction and its first two moments"
 
 
 @replay("fedloru-v2/assump-bulk")
@@ -142,6 +145,6 @@ def assump_bulk_as_printed(values: Values) -> Violation:
         abs(weighted - (power - 1)),
         0,
         assumes=assumes,
-        reads="one spike theta, sigma s_N = 1, power of the bulk eigenvalues: |their mean weighted by the "
-        "squared overlaps with v - that for uniform weights|",
+        reads="with one spike theta and sigma s_N = 1, we take this power of the bulk eigenvalues. We compute the "
+        "distance between its mean weighted by the squared overlaps with v and its unweighted mean",
     )

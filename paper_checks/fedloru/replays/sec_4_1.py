@@ -56,8 +56,8 @@ def eq_agg(scale: Fraction = Fraction(1), clients: tuple[int, ...] = (1, 2, 3, 5
         agreed = sympy.expand(mean_A.subs(dict.fromkeys(A, A[0])) - A[0])
         require(agreed == 0, f"{number} clients that agree")
     return (
-        "clients that agree, and the product of the averages, as identities in weights of sum 1 "
-        "and matrices that do not commute; for any number of clients by induction"
+        "for clients that agree, the product of the averages is an identity in weights of sum 1 and noncommuting "
+        "matrices; induction extends it to any number of clients"
     )
 
 
@@ -84,9 +84,7 @@ def eq_WT(
                 held += alpha * A * B if t % tau == 0 else 0
             told = W + scale * alpha**power * sum(A * B for A, B in pairs[tau - 1 :: tau])
             require(sympy.expand(held - told) == 0, f"{number} rounds in cycles of {tau}")
-    return (
-        r"W as the clients hold it, round by round, in products that do not commute; by induction for any cycle and T"
-    )
+    return "we follow the clients' W round by round, in noncommuting products, by induction for any cycle and T"
 
 
 @replay("fedloru-v2/eq-WT")
@@ -112,6 +110,6 @@ def eq_WT_as_printed(values: Values) -> Violation:
         abs(held - told),
         0,
         assumes=assumes,
-        reads="loss (w - target)^2/2 at w = W + alpha A B, one step of both factors a round; distance of "
-        "the formula from what the clients hold",
+        reads="the loss is (w - target)^2/2 at w = W + alpha A B, and each round takes one step in both factors. We "
+        "compute the distance of the formula from the model that the clients hold",
     )

@@ -27,7 +27,7 @@ def claim_comm(half: Fraction = Fraction(1, 2), sides: Fraction = Fraction(1)) -
     require(non_negative(m * wide - half * m * (m + wide)), "half of the smaller side")
     require(sympy.expand((m * wide - r * (m + wide)).subs({e: 0, r: m / 2})) == 0, "equality at half of a square")
     require(64 * (576 + 64) == 40960 > 576 * 64 == 36864, "a layer at rank 64")
-    return r"$m(m+e) - \frac12m(2m+e)$ has no negative coefficient; equality for $m = n = 2r$"
+    return r"$m(m+e) - \frac12m(2m+e)$ has no negative coefficient, and it is 0 for $m = n = 2r$"
 
 
 @proof("fedloru-v2/claim-comm@far-below-both-sides")
@@ -51,7 +51,13 @@ def claim_comm_as_printed(values: Values) -> Violation:
         Hypothesis("r, against the shorter side", r, "<=", min(m, n)),
         Hypothesis("100 r, against the longer side", 100 * r, "<=", max(m, n)),
     )
-    return Violation(factors, m * n, assumes=assumes, strict=True, reads="numbers of A and B, and of W")
+    return Violation(
+        factors,
+        m * n,
+        assumes=assumes,
+        strict=True,
+        reads="we compare the number of entries of A and B with the number of entries of W",
+    )
 
 
 def rows_of_one_sample() -> bool:
@@ -131,8 +137,8 @@ def claim_rank_growth(per: Fraction = Fraction(1), fewer: int = 0, sizes: Sequen
     ranks_grow(sizes, 1, per, fewer)
     require(rows_of_one_sample(), "the rows of B are multiples of the sample")
     return (
-        "ranks of sums; minors as polynomials that one example, the same for all sizes, shows not to be 0, "
-        "by induction over the local steps and in fractions"
+        "the rank of a sum is at most the sum of the ranks; the minors are polynomials, and one example, the same for "
+        "all sizes, shows by induction over the local steps and in fractions that they are not 0"
     )
 
 
@@ -145,8 +151,8 @@ def claim_rank_growth_in_general_position(gain: int = 1, sizes: Sequence[Sequenc
     """
     ranks_grow(sizes, gain, Fraction(1), 0)
     return (
-        "ranks of sums; minors as polynomials that one example, the same for all sizes, shows not to be 0, "
-        "by induction over the local steps and in fractions"
+        "the rank of a sum is at most the sum of the ranks; the minors are polynomials, and one example, the same for "
+        "all sizes, shows by induction over the local steps and in fractions that they are not 0"
     )
 
 
@@ -172,8 +178,9 @@ def claim_rank_growth_as_printed(values: Values) -> Violation:
         ranks[0] + 1,
         ranks[1],
         assumes=assumes,
-        reads="loss |W - target|^2/2, 2 x 2 by rows, from W = B = 0, in each cycle one step, with "
-        "A = (1, 1), then (1, -2); rank after the first cycle plus 1, and after the second",
+        reads="the loss is |W - target|^2/2, where the target is a 2 x 2 matrix, given by rows. From W = B = 0, each "
+        "cycle takes one step, first with A = (1, 1) and then with A = (1, -2). We compare the rank after the first "
+        "cycle plus 1 with the rank after the second",
     )
 
 
@@ -213,7 +220,7 @@ def claim_noextra(
     require(sympy.expand(through + factors - (kept * m * n + beside * r * (m + n)) * b) == 0, "factors next to W")
     require(sympy.expand(formed_too - 6 * m * n * b - formed * m * n * r) == 0, "W + AB formed")
     require(sympy.expand(factors - alone * r * (m + n) * b) == 0, "factors only")
-    return "the products of a step forward and backward, added up for all sizes"
+    return "we add up the products of a forward and a backward step for all sizes"
 
 
 @proof("fedloru-v2/claim-noextra@no-compression")
@@ -225,7 +232,7 @@ def claim_noextra_without_compression(merging: Fraction = Fraction(2)) -> str:
     exists, so nothing is factorised or truncated.
     """
     merging_count(merging)
-    return "the lines of the listing; the product at the end of a cycle"
+    return "the listing has no line that compresses, and a cycle ends with a product"
 
 
 @replay("fedloru-v2/claim-noextra")
@@ -243,8 +250,9 @@ def claim_noextra_as_printed(values: Values) -> Violation:
     frozen = 2 * b * n * m + 2 * b * m * n  # x W^T, and the gradient of x
     fedhm = M * E * factors + M * 2 * m * r * n + 30 * m * n * min(m, n)
     reads = (
-        "operations of one linear layer in a round, products of p x q by q x s counted as 2pqs: FedLoRU's local steps "
-        "of (4mn + 6r(m+n))b each, against all of FedHM, steps of 6r(m+n)b, 2mnr for each client and at most "
-        "30 mn min(m, n) for a decomposition (Golub and Van Loan: 14 mn^2 + 8 n^3 for m >= n)"
+        "we count the operations of one linear layer in a round, with 2pqs for a product of p x q by q x s. We "
+        "compare FedLoRU's local steps, each of (4mn + 6r(m+n))b, with all operations of FedHM: local steps of "
+        "6r(m+n)b, 2mnr for each client and at most 30 mn min(m, n) for a decomposition (Golub and Van Loan: 14 mn^2 "
+        "+ 8 n^3 for m >= n)"
     )
     return Violation(M * E * (factors + frozen), fedhm, assumes=assumes, reads=reads)

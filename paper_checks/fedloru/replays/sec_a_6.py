@@ -52,6 +52,6 @@ def a_6_limitation(
     require(squared_cosine(1, one) > squared_cosine(2, one), "after one step rank 1 agrees better")
     require(squared_cosine(1, last) < squared_cosine(2, last), "at the end rank 2 agrees better")
     return (
-        "two quadratic clients in the plane, the first along the axes, gradient descent from 0, in fractions: the "
-        "cosine of the updates is larger with rank 1 after one step, with rank 2 at the end"
+        "two quadratic clients in the plane, the first along the axes, run gradient descent from 0 in fractions; the "
+        "cosine of their updates is larger with rank 1 after one step, and with rank 2 at the end"
     )

@@ -15,7 +15,7 @@ from paper_checks.fedloru.replays.shared.local_steps import a, eta, positive_siz
 from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
 from paper_checks.stored_values import Values, followed, fractions
 
-QUADRATIC = "one weight w = W + AB with loss L w^2/2 (within the zone), E = steps; "
+QUADRATIC = "the model is one weight w = W + AB with the loss L w^2/2, which holds within the zone, and E = steps. "
 
 
 def mean_step(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:
@@ -41,7 +41,10 @@ def eq_59_60_as_printed(values: Values) -> Violation:
     """Compare the whole move of A over eta E with the mean gradient with the printed indices."""
     apart, _, assumes = mean_step(values)
     return Violation(
-        apart, 0, assumes=assumes, reads=QUADRATIC + "distance of the mean step in A from the printed mean"
+        apart,
+        0,
+        assumes=assumes,
+        reads=QUADRATIC + "We compute the distance of the mean step in A from the printed mean",
     )
 
 
@@ -65,7 +68,7 @@ def eq_59_60(begins: int = 0, steps: tuple[int, ...] = (1, 2, 5)) -> str:
         moved = -eta * sum(slopes[:number])
         mean = sum(slopes[begins : begins + number]) / number
         require(sympy.expand(moved + eta * number * mean) == 0, f"the sum of {number} steps")
-    return "the sum of the steps, each along the gradient at its start; for any E by induction"
+    return "by induction for any E, the change is the sum of the steps, each along the gradient at its start"
 
 
 @replay("fedloru-v2/eq-61-62")
@@ -76,7 +79,7 @@ def eq_61_62_as_printed(values: Values) -> Violation:
         scale * apart,
         0,
         assumes=assumes,
-        reads=QUADRATIC + "one client; distance of the change of A from the printed one",
+        reads=QUADRATIC + "With one client, we compute the distance of the change of A from the printed change",
     )
 
 
@@ -96,8 +99,8 @@ def mean_of_moves(begins: int, total: Fraction, clients: Sequence[int]) -> str:
         means = sum(p * sum(g[begins : begins + steps]) / steps for p, g in zip(w, slopes, strict=True))
         require(sympy.expand(moved + eta * steps * means) == 0, f"{number} clients of {steps} steps")
     return (
-        "the mean of the clients' moves, with weights of sum 1, each the sum of its steps; for any "
-        "number of clients and of steps by induction"
+        "by induction for any number of clients and steps, the change is the mean of the clients' moves, with weights "
+        "of sum 1, and each move is the sum of its steps"
     )
 
 
@@ -133,4 +136,4 @@ def claim_reinit(accumulated: Fraction = Fraction(1)) -> str:
     require(sympy.expand(after - before).subs(new_B, 0) == 0, "B restarts at 0")
     require(sympy.expand(after - before).subs(new_A, 0) == 0, "A restarts at 0")
     require(sympy.expand(after - before - alpha * new_A * new_B) == 0, "any restart of product 0")
-    return "the model before the accumulation and the one after it are the same matrix"
+    return "the models before and after the accumulation are the same matrix"

@@ -57,8 +57,8 @@ def tab_a2(values: Values) -> Violation:
         Fraction(stem_and_head + kernels + shortcuts),
         Fraction(stem_and_head + kernels),
         assumes=assumes,
-        reads="parameters of a network that fits the table, with 1 x 1 convolutions in the shortcuts that change the "
-        "number of channels, against the same without them",
+        reads="we compare the numbers of parameters of two networks that fit the table, one with 1 x 1 convolutions "
+        "in the shortcuts that change the number of channels and one without them",
     )
 
 
@@ -75,7 +75,8 @@ def txt_splits(values: Values) -> Violation:
         abs(parts[0] - int(values["training, D.1"])),
         0,
         assumes=assumes,
-        reads="Alpaca, samples for training: difference of Section 5.1 and Appendix D.1",
+        reads="we compute the difference between Section 5.1 and Appendix D.1 in the number of training samples of "
+        "Alpaca",
     )
 
 
@@ -91,7 +92,8 @@ def txt_cycle(values: Values) -> Violation:
         min(abs(cycle - one) for one in grid),
         0,
         assumes=assumes,
-        reads="distance of the cycle of fine-tuning from the nearest one in the grid, in rounds",
+        reads="we compute the distance, in rounds, of the cycle used for fine-tuning from the nearest cycle in the "
+        "grid",
     )
 
 
@@ -104,7 +106,9 @@ def txt_alpha_ratio(values: Values) -> Violation:
         Hypothesis("rank of the update of B", r_B, ">=", 1),
         Hypothesis("alpha_A / r_A, less 1/2", scale / max(r_A, 1) - Fraction(1, 2), "=", 0),
     )
-    return Violation(abs(scale / r_B - Fraction(1, 2)), 0, assumes=assumes, reads="distance of alpha_A / r_B from 1/2")
+    return Violation(
+        abs(scale / r_B - Fraction(1, 2)), 0, assumes=assumes, reads="we compute the distance of alpha_A / r_B from 1/2"
+    )
 
 
 @replay("fedloru-v2/txt-pytorch")

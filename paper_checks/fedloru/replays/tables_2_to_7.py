@@ -22,7 +22,8 @@ def txt_ratio(values: Values) -> Violation:
             Hypothesis("least accuracy", min(fedavg, accuracy), ">", half),
             Hypothesis("largest accuracy", max(fedavg, accuracy), "<=", 100),
         ],
-        reads="v2 Table 6, X = FedLoRU, 400 clients: distance of the printed ratio from (X - FedAvg)/X, all roundings",
+        reads="for X = FedLoRU with 400 clients in v2's Table 6, we compare the distance of the printed ratio from (X "
+        "- FedAvg)/X, for the nearest of all roundings, with half a unit of the last digit",
     )
 
 
@@ -45,7 +46,8 @@ def txt_scal(values: Values) -> Violation:
         after + 2 * half,
         strict=True,
         assumes=assumes,
-        reads="v2 Table 6: accuracy less that of FedAvg at fewer clients and at more",
+        reads="in v2's Table 6 we compare the accuracy minus FedAvg's at fewer clients, rounded down, with the same "
+        "difference at more clients, rounded up, which should be larger",
     )
 
 
@@ -55,5 +57,8 @@ def txt_total20(values: Values) -> Violation:
     counts = [int(values[name]) for name in values if name.startswith("r=")]
     assumes = [Hypothesis("ranks", len(counts), "=", 3), Hypothesis("least count", min(counts), ">=", 1)]
     return Violation(
-        abs(sum(counts) - int(values["total"])), 0, assumes=assumes, reads="setting 2, |sum of clients - total|"
+        abs(sum(counts) - int(values["total"])),
+        0,
+        assumes=assumes,
+        reads="for setting 2, we compute the distance of the sum of the clients' numbers from the printed total",
     )

@@ -36,7 +36,7 @@ def thm_3_2_by_limit(values: Values) -> Violation:
         (n_M**2 - n_N**2) / norms * bracket,
         stable_rank_M - stable_rank_N,
         assumes=assumes,
-        reads=f"{REST}: right side of eq. (4) against the difference of the expressions (36)",
+        reads=f"{REST}. We compare the right side of eq. (4) with the difference of the expressions (36)",
     )
 
 
@@ -75,7 +75,7 @@ def thm_3_2(bulk: Fraction = Fraction(1)) -> str:
     grows_with_noise()
     require(sympy.simplify(printed - 4 * limit) == 0, "the printed bound is four times the limit")
     require(positive(sympy.factor(limit).subs({theta: n + more + other, m: n + more})), "the limit is positive")
-    return "the mean square of the entries, the norm by Proposition 3.1, and the order of the two limits"
+    return "we use the mean square of the entries, the norm in Proposition 3.1 and the order of the two limits"
 
 
 @proof("fedloru-v2/thm-3.2@estimates-sets-by-condition")
@@ -109,7 +109,10 @@ def between_the_estimates(first: Fraction = Fraction(8), second: Fraction = Frac
     require(positive((theta - spike).subs(theta, spike + more)), "the spread of the spikes")
     require(sympy.simplify(edges - stated) == 0, "the difference of the edges, eq. (43)")
     require(positive(sympy.factor(edges).subs({theta: n + more + other, m: n + more})), "the edges are positive")
-    return "every spike of the sets by eq. (39) and the arithmetic mean, every other index by eq. (43)"
+    return (
+        "eq. (39) and the arithmetic mean bound the term of every spike in the sets, and eq. (43) the term of every "
+        "other index"
+    )
 
 
 @replay("fedloru-v2/thm-3.2-mono", s_larger="s at the larger sample size")
@@ -183,8 +186,9 @@ def negative_gap(values: Values, relative: bool) -> Violation:
         abs(theta) / (sigma * s_M if relative else 1),
         most,
         assumes=assumes,
-        reads="one spike, rest eigenvalues at the edges, difference of the expressions (36) below 0; "
-        f"|theta_0|{'/(sigma s_M)' if relative else ''} against the fixed number most",
+        reads="there is one spike, the number rest counts the eigenvalues at the edges, and the difference of the "
+        f"expressions (36) is negative. We compare |theta_0|{'/(sigma s_M)' if relative else ''} with the number "
+        "most, which is fixed in advance",
     )
 
 
@@ -232,6 +236,6 @@ def claim_ill(share: Fraction = Fraction(3, 20), product: Fraction = Fraction(1)
     require(positive(grows), "the term of a spike grows with the noise")
     require(sympy.expand(edge) == 0, "where the term of an edge falls")
     return (
-        "the order of two limits above the threshold; two independent variables of one continuous law below it; the "
-        "terms of (36) as functions of the noise"
+        "above the threshold we use the order of two limits, below it two independent variables of one continuous "
+        "law; the terms of (36) are functions of the noise"
     )

@@ -25,7 +25,8 @@ def eq_36_as_printed(values: Values) -> Violation:
         abs(printed - expected),
         noise**2,
         assumes=sample_sizes(values),
-        reads="at M, with N_u + N_l = R - p - q: |printed numerator - E ||H||_F^2| / R against sigma^2 s_M^2",
+        reads="for the client with M samples and N_u + N_l = R - p - q, we compare the distance of the printed "
+        "numerator from E ||H||_F^2, divided by R, with sigma^2 s_M^2",
     )
 
 
@@ -41,7 +42,7 @@ def eq_36(bulk: Fraction = Fraction(1)) -> str:
     return "the mean square of the entries"
 
 
-BOUNDS = "theta_0^2 + n^2 <= lim ||H||^2 <= (|theta_0| + 2 n)^2, n = sigma s"
+BOUNDS = "theta_0^2 + n^2 <= lim ||H||^2 <= (|theta_0| + 2 n)^2 with n = sigma s"
 
 
 @replay("fedloru-v2/eq-36-conv", **NOISES)
@@ -49,7 +50,11 @@ def eq_36_conv_as_printed(values: Values) -> Violation:
     """The printed stable rank over R less the largest that the stable rank over R can tend to."""
     _, high, printed = limits(values, Fraction(values["client"]))
     return Violation(
-        printed - high, 0, assumes=sample_sizes(values), reads=f"at M: lim |srank^ - srank| / R from below, by {BOUNDS}"
+        printed - high,
+        0,
+        assumes=sample_sizes(values),
+        reads="for the client with M samples, we compute a lower bound on lim |srank^ - srank| / R, from the bounds "
+        f"{BOUNDS}",
     )
 
 
@@ -60,7 +65,7 @@ def eq_36_conv(bulk: Fraction = Fraction(1)) -> str:
     bulk_square(bulk)
     norm()
     require(at_edge == Fraction(1, 4), "1/4 at the edge")
-    return "the mean square of the entries, and the norm by Proposition 3.1"
+    return "we use the mean square of the entries and the norm in Proposition 3.1"
 
 
 @replay("fedloru-v2/eq-37", **NOISES)
@@ -71,7 +76,7 @@ def eq_37_as_printed(values: Values) -> Violation:
         printed - gap,
         0,
         assumes=sample_sizes(values),
-        reads=f"lim |gap of srank^ - gap of srank| / R from below, by {BOUNDS}",
+        reads=f"we compute a lower bound on lim |gap of srank^ - gap of srank| / R, from the bounds {BOUNDS}",
     )
 
 
@@ -81,4 +86,4 @@ def eq_37(bulk: Fraction = Fraction(1)) -> str:
     bulk_square(bulk)
     norm()
     grows_with_noise()
-    return "the mean square of the entries, the norm by Proposition 3.1, and the order of the two limits"
+    return "we use the mean square of the entries, the norm in Proposition 3.1 and the order of the two limits"

@@ -48,6 +48,6 @@ def claim_Fj_mono(values: Values) -> Violation:
         total(s_larger),
         assumes=assumes,
         strict=True,
-        reads="sum at M against the sum at a larger sample size, whose s is s_N + position (s_M - s_N), "
-        "which should be greater",
+        reads="at a larger sample size, s is s_N + position (s_M - s_N). We compare the sum at M with the sum at that "
+        "sample size, which should be greater",
     )

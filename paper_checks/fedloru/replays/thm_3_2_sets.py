@@ -36,7 +36,8 @@ def claim_inclusion(values: Values) -> Violation:
         min(len(condition), len(limit)),
         0,
         assumes=assumes,
-        reads="spikes in the sets at N and not at M (the fewer of both definitions)",
+        reads="we count the spikes that are in the sets at N but not in the sets at M, and take the smaller count of "
+        "the two definitions of the sets",
     )
 
 
@@ -62,8 +63,8 @@ def eq_38(values: Values) -> Violation:
         min(distances),
         0,
         assumes=assumes,
-        reads=f"{REST}: |left - right| of eq. (38), the smaller of that with the sets by limit and that "
-        "with the sets by condition",
+        reads=f"{REST}. We compute |left - right| of eq. (38) with the sets defined by limits and with the sets "
+        "defined by conditions, and take the smaller number",
     )
 
 
@@ -82,6 +83,6 @@ def eq_42(values: Values) -> Violation:
         min(distances),
         0,
         assumes=assumes,
-        reads=f"{REST}: |middle - right end| of eq. (42), the smaller of that with the sets by limit and "
-        "that with the sets by condition",
+        reads=f"{REST}. We compute |middle - right end| of eq. (42) with the sets defined by limits and with the sets "
+        "defined by conditions, and take the smaller number",
     )

@@ -39,4 +39,4 @@ def eq_44(values: Values) -> Violation:
     slope_g = 2 * sigma**2 * s / theta
     line_2 = (2 * U * 2 * sigma * g**2 - 2 * g * slope_g * U**2) / g**4
     line_3 = (4 * sigma * U * g - 4 * sigma**2 * s * U**2 * g / theta) / g**4
-    return Violation(abs(line_2 - line_3), 0, reads="|line 2 - line 3|")
+    return Violation(abs(line_2 - line_3), 0, reads="we compute |line 2 - line 3|")

@@ -23,7 +23,8 @@ def def_approx_as_printed(values: Values) -> Violation:
         abs((theta + e11 - theta) * (e22 - theta) - e12**2),
         0,
         assumes=(Hypothesis("|theta_1|", abs(theta), ">", 0),),
-        reads="H_true = diag(theta_1, 0), noise e: |det(H_N - theta_1)|, which is 0 for an eigenvalue",
+        reads="with H_true = diag(theta_1, 0) and the noise e, we compute |det(H_N - theta_1)|, which would be 0 if "
+        "theta_1 were an eigenvalue",
     )
 
 
@@ -32,7 +33,7 @@ def projection(factor: Fraction, missing: int) -> str:
     s = sympy.Symbol("s", positive=True)
     require(factor**2 == factor and factor != 0, "a projection, by U^T U = I")
     require(sympy.simplify((s - missing) * factor - s) == 0, "its trace, the dimension, at full rank")
-    return "a sum of projections on single vectors; orthonormality; the trace"
+    return "we use a sum of projections onto single vectors, orthonormality and the trace"
 
 
 @proof("fedloru-v2/def-approx@outliers-of-h-n")
@@ -88,4 +89,4 @@ def thm_3_3(noise: Fraction = Fraction(1)) -> str:
     cosine(noise)
     require(sympy.limit(1 - 2 * negative, m, 0) == 0, "the mean cosine in one dimension for a small slope")
     require(half * half + half * half == half, "both clients keep the eigenvector of one spike")
-    return "inner products of eigenvectors, and the mean direction of the slopes; two examples"
+    return "we use inner products of eigenvectors, the mean direction of the slopes, and two examples"

@@ -37,7 +37,7 @@ def eq_51_54(noise: Fraction = Fraction(1)) -> str:
     $A_r < 1$ if and only if b > 0; it is 1 whenever the direction of the slopes does not vary.
     """
     cosine(noise)
-    return "inner products of eigenvectors, and the mean direction of the slopes"
+    return "we use inner products of eigenvectors and the mean direction of the slopes"
 
 
 @replay("fedloru-v2/eq-52-53", theta="theta_1", noise="sigma s_N")
@@ -57,8 +57,8 @@ def eq_52_53_as_printed(values: Values) -> Violation:
             Hypothesis("scale of the noise, sigma s_N", noise, ">", 0),
             Hypothesis("theta_1, against sigma s_N", theta, ">", noise),
         ),
-        reads="r = 1, one spike, both gradients R e with a unit vector e orthogonal to v_1: limit of the left side of "
-        "(53), (1 - phi_1^2)^2, and 0",
+        reads="for r = 1 and one spike, both gradients are R e, where the unit vector e is orthogonal to v_1. We "
+        "compare the limit of the left side of (53), which is (1 - phi_1^2)^2, with 0",
     )
 
 
@@ -73,8 +73,8 @@ def eq_52_53(power: Fraction = Fraction(2), cross: Fraction = Fraction(0)) -> st
     """
     inner_products(power, cross)
     return (
-        "inner products of the eigenvectors of two clients, which converge in the mean square, times slopes of bounded "
-        "mean square; Gaussian noise"
+        "for Gaussian noise, the inner products of the eigenvectors of two clients converge in mean square, and we "
+        "multiply them by slopes of bounded mean square"
     )
 
 
@@ -115,7 +115,7 @@ def eq_55(power: int = 2, factor: Fraction = Fraction(1), noise: Fraction = Frac
     require(sympy.simplify(P / A - (P + a * p) / (A + a) - drop) == 0, "the difference of the quotients")
     require(sympy.expand(spread - sum(w * g for w, g in zip(weights, gaps, strict=True))) == 0, "the sum of terms")
     require(non_negative(falls), "the overlap grows with the spike")
-    return "the mean direction of the slopes; the quotients with their sums as symbols, for every r"
+    return "we use the mean direction of the slopes, and the quotients with their sums as symbols, for every r"
 
 
 @replay("fedloru-v2/eq-56")
@@ -130,7 +130,13 @@ def eq_56(values: Values) -> Violation:
     apart = sum((f * (s - t) for f, s, t in zip(first, vector, printed, strict=True)), Fraction(0))
     vectors = {"u": u, "w": w, "u of client 2": ut, "w of client 2": wt}
     assumes = [Hypothesis(f"|{name}|^2", sum(x * x for x in vector), "=", 1) for name, vector in vectors.items()]
-    return Violation(abs(apart), 0, assumes=assumes, given=given, reads="|inner product - printed one|")
+    return Violation(
+        abs(apart),
+        0,
+        assumes=assumes,
+        given=given,
+        reads="we compute the distance of the inner product from its printed value",
+    )
 
 
 @replay("fedloru-v2/eq-57-58", **TWO_CLIENTS)
@@ -152,4 +158,4 @@ def eq_57_58(noise: Fraction = Fraction(1)) -> str:
     oriented = 2 * sympy.integrate(x * density, (x, 0, sympy.oo))
     cosine(noise)
     require(sympy.simplify(oriented**2 - 2 * b / sympy.pi) == 0, "oriented bulk eigenvectors")
-    return "inner products of eigenvectors, and the mean direction of the slopes"
+    return "we use inner products of eigenvectors and the mean direction of the slopes"

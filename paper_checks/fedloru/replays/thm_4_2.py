@@ -26,7 +26,12 @@ def thm_4_2_as_printed(values: Values) -> Violation:
     K_1 = Fraction(8, 3) * one.E * one.s2 * one.brace
     K_2 = Fraction(16, 3) * one.D * (one.C_A**2 + one.C_B**2)
     right = 4 * one.loss(0) / (3 * one.rate * one.T * one.E) + K_1 * one.rate + K_2 * one.rate**2
-    return Violation(left, right, assumes=one.assumes, reads=ONE_WEIGHT + "mean squared gradient in the factors")
+    return Violation(
+        left,
+        right,
+        assumes=one.assumes,
+        reads=ONE_WEIGHT + "We compare the mean squared gradient in the factors with the printed bound",
+    )
 
 
 Q = G * a * b + L * (a**2 + b**2) ** 2 / 2
@@ -122,9 +127,9 @@ def thm_4_2(
     require(left > max(bounds), "raw weights break both bounds")
     require(factors_that_go_on() == 1, "factors that are kept, from the minimum")
     return (
-        r"smoothness along $A_+B_+ - AB$ in three parts, the drift of the local steps, all constants as polynomials "
-        r"without negative coefficients; $2E-1$ and the first constant are attained by one weight; weights that "
-        "are not normalised, in fractions"
+        "we split $A_+B_+ - AB$ into three parts, apply smoothness and bound the drift of the local steps; all "
+        "constants are polynomials without negative coefficients; one weight attains $2E-1$ and the first constant; "
+        "weights that are not normalised are evaluated in fractions"
     )
 
 
@@ -150,7 +155,7 @@ def thm_4_2_rate(start: Fraction = Fraction(1), power: Fraction = Fraction(1, 2)
     require(sympy.simplify(bound - told) == 0, "the bound at this step size")
     require(sympy.simplify(slope * rate * slope * T - fallen) == 0, "what the loss falls by in T rounds")
     require(T not in sympy.simplify(slope**2 * T**power).free_symbols, "a weight that attains the power")
-    return r"the corrected theorem at $\eta = \eta_0T^{-1/2}$, in which both terms fall like $T^{-1/2}$"
+    return r"in the corrected theorem at $\eta = \eta_0T^{-1/2}$ both terms fall like $T^{-1/2}$"
 
 
 @replay("fedloru-v2/thm-4.2-rate")
@@ -194,10 +199,10 @@ def thm_4_2_rate_as_printed(values: Values) -> Violation:
         (Fraction(4, 3) * Delta_0 / eta_0 + K_1 * eta_0) / root,
         assumes=assumes,
         given={"Delta_0": Delta_0, "K_1 = 4/3 G^2 (G C_A C_B + L/2 (C_A^2 + C_B^2)^2)": K_1},
-        reads=f"losses (w - target)^2/2, linear beyond |w - target| = {G}; one client a round, drawn "
-        "uniformly, one step, restart at A and B = 0 after each round; square of the mean gradient in B, "
-        "the same for every T, against 4 Delta_0/(3 eta T) + K_1 eta of the corrected theorem for this T, "
-        f"with E = L = 1, G = {G}, C_A = {A}, C_B = eta A G",
+        reads=f"the losses are (w - target)^2/2, continued linearly for |w - target| > {G}. Each round draws one "
+        "client uniformly, takes one step and then restarts at A and B = 0. We compare the square of the mean "
+        "gradient in B, which is the same for every T, with the bound 4 Delta_0/(3 eta T) + K_1 eta of the corrected "
+        f"theorem for this T, where E = L = 1, G = {G}, C_A = {A} and C_B = eta A G",
     )
 
 
@@ -238,9 +243,10 @@ def factors_that_go_on_as_read(values: Values) -> Violation:
             "K_1 = 4/3 (1 + 2L)": K_1,
             "least squared gradient, at least, for this and every larger T": 2 * (1 - rate) ** 2 * (1 - eta_0**2),
         },
-        reads="one client and weight, one local step and one accumulation a round, A = B = 1 and W = 0, slopes 1 and "
-        "-1 by turns at the starts of the rounds: least squared gradient in the factors, against 4 Delta_0/(3 eta T) + "
-        "K_1 eta of the corrected theorem for this T, with E = G = C_A = C_B = 1",
+        reads="one client has one weight and takes one local step and one accumulation a round, from A = B = 1 and W "
+        "= 0. At the starts of the rounds the slope of the loss alternates between 1 and -1. We compare the least "
+        "squared gradient in the factors with the bound 4 Delta_0/(3 eta T) + K_1 eta of the corrected theorem for "
+        "this T, where E = G = C_A = C_B = 1",
     )
 
 
@@ -258,7 +264,7 @@ def claim_alpha_ext(curvature_power: int = 2, gradient_power: int = 1) -> str:
     slopes = [sympy.diff(f(W), W, order).subs(W, w) for order in (1, 2)]
     require(sympy.simplify((once - alpha**gradient_power * slopes[0]).doit()) == 0, "the gradient")
     require(sympy.simplify((twice - alpha**curvature_power * slopes[1]).doit()) == 0, "the curvature")
-    return r"the chain rule for $X \mapsto f(W + \alpha X)$, and the corrected theorem for that function"
+    return r"we use the chain rule for $X \mapsto f(W + \alpha X)$ and apply the corrected theorem to this function"
 
 
 @replay("fedloru-v2/claim-alpha-ext")
@@ -294,7 +300,7 @@ def claim_alpha_ext_as_printed(values: Values) -> Violation:
         total / T,
         bound + Fraction(16, 3) * D * (C_A**2 + C_B**2) * rate**2,
         assumes=assumes,
-        reads="one weight w = W + alpha AB with loss L w^2/2 up to |w| = zone, linear beyond, E = steps = 1, T = "
-        "rounds, sigma^2 = share G^2; mean squared gradient in the factors, against (9) with alpha^2 L, |alpha| G and "
-        "alpha sigma instead of L, G and sigma",
+        reads="the model is one weight w = W + alpha AB with the loss L w^2/2, continued linearly for |w| > zone; E = "
+        "steps = 1, T = rounds and sigma^2 = share G^2. We compare the mean squared gradient in the factors with the "
+        "bound (9) for alpha^2 L, |alpha| G and alpha sigma instead of L, G and sigma",
     )

@@ -97,7 +97,9 @@ def two_steps(values: Values) -> TwoSteps:
     return TwoSteps(path, [slope(A * B) for A, B in path], loss, slope, curvature, max(map(abs, given)), assumes)
 
 
-KNOTS = "one weight AB, slope of the loss linear between knots, one client, two local steps; "
+KNOTS = (
+    "the model is one weight AB, the slope of the loss is linear between knots, and one client takes two local steps. "
+)
 
 
 @replay("fedloru-v2/eq-67-70")
@@ -117,7 +119,8 @@ def eq_67_70_as_printed(values: Values) -> Violation:
         right,
         assumes=one.assumes,
         given={f"(67), {name} member": value for name, value in members.items()},
-        reads=KNOTS + "loss after the round, the first member of (67) and (70), against the last of (70)",
+        reads=KNOTS + "We compare the loss after the round, which is the first member of (67) and (70), with the last "
+        "member of (70)",
     )
 
 
@@ -146,7 +149,7 @@ def eq_67_70(
     require(product.is_positive_semidefinite is True, "the product with the change of the gradient")
     require(absorbs(kept, drift), "the product with the gradient")
     require(non_negative(_changes(cross) - change * 2 * _changes(1)), "Lemma B.6, a quarter of it")
-    return r"smoothness in B, both inner products by forms that are never negative, and Lemma B.6"
+    return "we use smoothness in B, Lemma B.6, and quadratic forms that are never negative for both inner products"
 
 
 @replay("fedloru-v2/eq-71-75")
@@ -163,8 +166,9 @@ def eq_71_75_as_printed(values: Values) -> Violation:
         max(last, right),
         assumes=one.assumes,
         given={"(71), middle member": middle, "(71), last member": last, "(74), right side": right},
-        reads=KNOTS + "loss at the new A and the old B, the first member of (71) and (74), which is at most the middle "
-        "member of (71), against the larger one of the last members of (71) and (74): the equality of (71) fails",
+        reads=KNOTS + "The first member of (71) and (74) is the loss at the new A and the old B, and it is at most "
+        "the middle member of (71). We compare it with the larger of the last members of (71) and (74), so the "
+        "equality in (71) fails",
     )
 
 
@@ -187,7 +191,7 @@ def eq_71_75(
     require(absorbs(kept, drift), "the product with the gradient")
     require(change == Fraction(1, 4), "(70) takes a quarter")
     require(non_negative(stated - derived), "the factor of the move of A")
-    return "smoothness in A, the inner product by a form that is never negative, and the sum with (70)"
+    return "we use smoothness in A and a quadratic form that is never negative for the inner product, and add (70)"
 
 
 @replay("fedloru-v2/eq-76")
@@ -197,7 +201,12 @@ def eq_76_as_printed(values: Values) -> Violation:
     right = one.loss(0) - Fraction(3, 4) * one.rate * one.E * one.in_factors(0)
     right += 2 * one.rate**2 * one.s2 * one.E**2 * one.brace
     right += 4 * one.rate**3 * one.E * one.D * (one.C_A**2 + one.C_B**2)
-    return Violation(one.loss(one.E), right, assumes=one.assumes, reads=ONE_WEIGHT + "loss after a round")
+    return Violation(
+        one.loss(one.E),
+        right,
+        assumes=one.assumes,
+        reads=ONE_WEIGHT + "We compare the loss after a round with the printed bound",
+    )
 
 
 @proof("fedloru-v2/eq-76")
@@ -220,7 +229,10 @@ def eq_76(kept: Fraction = Fraction(3, 4), first: Fraction = Fraction(1), quarte
     require(sympy.limit(sympy.cancel(quotient), s, 0) == 1, "noise that attains the moves")
     require(non_negative(second - changes * u**2 - (1 + L * a**2 / 2) * v**2), "the moves")
     require(non_negative(third - eta * E * (mean_drift() ** 2 + other**2)), "the drifts")
-    return "(75), with the moves of the round and the mean drifts, as polynomials without negative coefficients"
+    return (
+        "we insert the moves of the round and the mean drifts into (75); all terms are polynomials without negative "
+        "coefficients"
+    )
 
 
 @replay("fedloru-v2/eq-77-K")
@@ -277,8 +289,8 @@ def eq_78_79_as_printed(values: Values) -> Violation:
         sum(g[1:], Fraction(0)) / T,
         f[0] / T + K,
         assumes=assumes,
-        reads="f: losses at t = 0..T+1 with f* = 0, in units of 3 eta E/4; g: squared gradients at "
-        "t = 0..T; K = K_1 eta + K_2 eta^2; (77) holds at every t; mean of g over t = 1..T, against "
+        reads="f lists the losses at t = 0..T+1 with f* = 0, in units of 3 eta E/4, g lists the squared gradients at "
+        "t = 0..T, and K = K_1 eta + K_2 eta^2. (77) holds at every t. We compare the mean of g over t = 1..T with "
         "f_0/T + K",
     )
 

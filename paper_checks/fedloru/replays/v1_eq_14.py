@@ -24,7 +24,7 @@ def eq_14(cross: Fraction = Fraction(1), cross_power: int = 1, rank_shift: int =
     added = one * A_d * A_u * B + two * A * B_d * B_u + both * A_d * A_u * B_d * B_u
     require(sympy.expand(updated - A * B - added) == 0, "the product")
     require(sympy.eye(2).rank() == 2 + rank_shift, "the rank")
-    return "the product multiplied out in matrices that do not commute; its inner size is r"
+    return "we multiply out the product of noncommuting matrices; its inner size is r"
 
 
 @replay("fedloru-v1/eq-14")
@@ -34,6 +34,6 @@ def eq_14_as_printed(values: Values) -> Violation:
     return Violation(
         abs(a * d - b * c),
         0,
-        reads="A is 2 x 2, r = 2, r_A = 1: size of the determinant of A, which is 0 for every product of "
-        "a 2 x 1 and a 1 x 2 matrix",
+        reads="A is 2 x 2, r = 2 and r_A = 1. We compute the absolute value of the determinant of A, which would be 0 "
+        "for every product of a 2 x 1 and a 1 x 2 matrix",
     )

@@ -56,11 +56,12 @@ def v1_lem_A_2_as_printed(values: Values) -> Violation:
         abs(actual - free),
         0,
         assumes=assumes,
-        reads="D = diag(x), half of the x are 1 and half -1; X Gaussian with independent entries of "
-        "variance (1 + rho x_i x_j)/R, a generalised Wigner matrix (QUE by Bourgade and Yau, limit the "
-        "semicircle; W_1 has the Lipschitz constant sqrt(2(1 + |rho|))/R in Gaussian numbers and a mean "
-        "that tends to 0, so P(W_1 > delta) <= exp(-R^2 delta^2/(16(1 + |rho|))) for large R); "
-        f"|moment {power} of X + D - that of the free convolution|",
+        reads="D = diag(x), where half of the x are 1 and half are -1. X is a generalised Wigner matrix: its entries "
+        "are independent and Gaussian with variance (1 + rho x_i x_j)/R. (It satisfies quantum unique ergodicity by "
+        "Bourgade and Yau, and its limit is the semicircle. As a function of Gaussian numbers W_1 has the Lipschitz "
+        "constant sqrt(2(1 + |rho|))/R, and its mean tends to 0, so P(W_1 > delta) <= exp(-R^2 delta^2/(16(1 + "
+        f"|rho|))) for large R.) We compute the distance between moment {power} of X + D and moment {power} of the "
+        "free convolution",
     )
 
 
@@ -108,4 +109,4 @@ def v1_lem_A_2(weight: Fraction = Fraction(1)) -> str:
     invariance()
     require(sympy.simplify(both - (z + 1 / g)) == 0, "the sum of both subordination functions")
     require(sympy.simplify(from_both - stated) == 0, "the R-transforms add up")
-    return "rotations of one summand by four products; the sum of both subordination functions"
+    return "we rotate one summand by four products and add the two subordination functions"

@@ -25,7 +25,7 @@ def v1_eq_18_19(values: Values) -> Violation:
     return Violation(
         sum((one[i][j] - other[i][j]) ** 2 for i in range(2) for j in range(2)),
         0,
-        reads="two weights; h1_0 is the value of h, h1_1 and h1_2 are its slopes, h1_11, h1_12, h1_22 its "
-        "second derivatives; g = 1, loss l_11 y^2/2 + l_111 y^3/6: squared distance of the Hessians for h "
-        "+ g and for h",
+        reads="there are two weights. h1_0 is the value of h, h1_1 and h1_2 are its slopes, and h1_11, h1_12 and "
+        "h1_22 its second derivatives. With g = 1 and the loss l_11 y^2/2 + l_111 y^3/6, we compute the squared "
+        "distance between the Hessians for h + g and for h",
     )

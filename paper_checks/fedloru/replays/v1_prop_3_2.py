@@ -41,8 +41,8 @@ def _against_weyl(values: Values, U: str) -> Violation:
         printed,
         theta + edge,
         assumes=assumes,
-        reads=f"one spike theta, Marchenko-Pastur noise, R(w) = 1/(1 - ratio w), U_N the {U} bound of its law: we "
-        "compare the printed limit of lambda_1 with Weyl's bound on it, theta + the upper bound",
+        reads=f"with one spike theta, Marchenko-Pastur noise with R(w) = 1/(1 - ratio w), and U_N the {U} bound of "
+        f"its law, we compare the printed limit of lambda_1 with Weyl's bound on it, theta + the upper bound",
     )
 
 
@@ -90,7 +90,7 @@ def v1_prop_3_2(
     of it. A density that vanishes faster gives g a finite slope at the edge, and no such point.
     """
     branches(coefficient, edge, threshold)
-    return "a small determinant, the definition of R, and Weyl's inequalities"
+    return "we use a small determinant, the definition of R and Weyl's inequalities"
 
 
 def _inside_the_bulk(values: Values) -> Violation:
@@ -120,9 +120,10 @@ def _inside_the_bulk(values: Values) -> Violation:
         min(apart),
         spacing,
         assumes=assumes,
-        reads="one positive spike, eigenvalues of X that fill the uniform law on [-half_width, half_width], whose "
-        "density is constant there, and eigenvectors of any law, say uniformly random ones: distance of lambda_i, "
-        f"i = {float(share):g} R, from {{0, L, U}} against the level spacing",
+        reads="there is one positive spike, the eigenvalues of X fill the uniform law on [-half_width, half_width], "
+        "whose density is constant there, and the eigenvectors may have any law, for example uniformly random ones. "
+        f"We compare the distance of lambda_i, with i = {float(share):g} R, from the set {{0, L, U}} with the level "
+        "spacing",
     )
 
 
@@ -151,7 +152,7 @@ def iclr_prop_3_1(
     share = sympy.limit((c * dimension + shift) / dimension, dimension, sympy.oo)
     branches(coefficient, edge, threshold)
     require(share == c, "the share of a shifted index")
-    return "a small determinant, the definition of R, and Weyl's inequalities"
+    return "we use a small determinant, the definition of R and Weyl's inequalities"
 
 
 @replay("fedloru-v1/eq-29-32")
@@ -179,7 +180,7 @@ def eq_29_32(values: Values) -> Violation:
         abs(1 / g - theta),
         0,
         assumes=assumes,
-        reads="Marchenko-Pastur noise, R(w) = 1/(1 - ratio w): |k(k^-1(theta)) - theta|",
+        reads="for Marchenko-Pastur noise, with R(w) = 1/(1 - ratio w), we compute |k(k^-1(theta)) - theta|",
     )
 
 
@@ -210,4 +211,4 @@ def v1_eq_29_32(
     scaling(outer, inner, power_shift)
     require(sympy.expand((scaled + 1 / w).subs(w, 1 / theta) - inverse) == 0, "z by the definition of R")
     require(non_negative(sympy.numer(sympy.together(at - noise**2 / at))), "the root beyond the threshold")
-    return "the definition of R for every law; orders as symbols; the threshold of the semicircle"
+    return "we use the definition of R for every law, symbolic orders, and the threshold of the semicircle"

@@ -43,9 +43,9 @@ def v1_thm_3_3_as_printed(values: Values) -> Violation:
         (client - server) / R,
         0,
         assumes=assumes,
-        reads="one spike theta, eigenvalues of X that fill the uniform law on [-half_width, half_width], whose density "
-        "is constant there, uniformly random eigenvectors: (srank(H_M) - srank(H_N))/R, from below where "
-        "|v^T X v| <= delta at M and at N, against 0, the limit of S/R",
+        reads="there is one spike theta, the eigenvalues of X fill the uniform law on [-half_width, half_width], "
+        "whose density is constant there, and the eigenvectors are uniformly random. We compare a lower bound on "
+        "(srank(H_M) - srank(H_N))/R, valid if |v^T X v| <= delta at M and at N, with 0, the limit of S/R",
     )
 
 
@@ -77,4 +77,7 @@ def v1_thm_3_3(growth: Fraction = Fraction(1), second_moment: Fraction = Fractio
     require(sympy.simplify(stated - s**2 * m_2) == 0, "the mean square of the eigenvalues of the noise")
     require(sympy.simplify(slope + theta * x**2 * inverse) == 0, "s over an outlier grows with s")
     require(sympy.expand((hessian + 2 * s * sympy.eye(3)).det()) == 0, "a double eigenvalue of the noise is one of H")
-    return "limits of both norms; one derivative by the definition of R; an example with a double eigenvalue"
+    return (
+        "we use the limits of both norms, one derivative from the definition of R, and an example with a double "
+        "eigenvalue"
+    )

@@ -34,7 +34,11 @@ def proof_3_3_sets(values: Values) -> Violation:
     ways = (by_condition, "by the printed condition"), (by_limit, "by the eigenvalues that leave the bulk")
     told = (f"b_M = {at_M} and b_N = {at_N} {how}" for (at_M, at_N), how in ways)
     return Violation(
-        more, 0, strict=True, assumes=assumes, reads=f"{', '.join(told)}; least b_N - b_M, which should be less than 0"
+        more,
+        0,
+        strict=True,
+        assumes=assumes,
+        reads=f"{' and '.join(told)}. We compare the smaller b_N - b_M with 0; it should be negative",
     )
 
 
@@ -57,8 +61,8 @@ def eq_35(values: Values) -> Violation:
         0,
         strict=True,
         assumes=[*assumes, Hypothesis("alpha", alpha, ">=", 0)],
-        reads="third sum, of the alpha eigenvalues at the upper edge and the spikes that stay "
-        "there, against 0, which should be greater",
+        reads="we compare the third sum, over the alpha eigenvalues at the upper edge and the spikes that stay there, "
+        "with 0, which should be greater",
     )
 
 
@@ -93,7 +97,10 @@ def s3(values: Values) -> Violation:
     summed = sum((edge(first, client) - edge(first, server) for _ in range(a_N + 1, p + alpha + 1)), Fraction(0))
     assumes.append(Hypothesis("alpha", alpha, ">=", 0))
     return Violation(
-        abs(summed - (p + alpha - a_N - 1) * bracket), 0, assumes=assumes, reads="|S_3 - (p + alpha - a_N - 1) bracket|"
+        abs(summed - (p + alpha - a_N - 1) * bracket),
+        0,
+        assumes=assumes,
+        reads="we compute |S_3 - (p + alpha - a_N - 1) bracket|",
     )
 
 

@@ -32,7 +32,7 @@ def eq_36(values: Values) -> Violation:
         abs(numerator - printed),
         0,
         assumes=assumes,
-        reads="semicircle of variance 1, R(w) = w: |numerator - printed numerator|",
+        reads="for the semicircle of variance 1, with R(w) = w, we compute |numerator - printed numerator|",
     )
 
 
@@ -130,8 +130,8 @@ def fj1(shift: int = 0) -> str:
     kesten_mckay()
     logarithmic_slope()
     return (
-        "the term of C_n with n as a symbol; the sign by the inequalities of Cauchy and Schwarz and of Chebyshev, for "
-        "any law of mean 0 or more; a law whose series diverges at an outlier"
+        "we compute the term of C_n with n as a symbol; the inequalities of Cauchy-Schwarz and Chebyshev give the "
+        "sign for any law of mean 0 or more; for one law the series diverges at an outlier"
     )
 
 
@@ -144,7 +144,7 @@ def fj2_as_printed(values: Values) -> Violation:
         abs(coefficient - printed),
         0,
         given={"coefficient": coefficient, "printed": printed},
-        reads="|coefficient of the product - printed one|, n = 2",
+        reads="for n = 2, we compute the distance of the coefficient of the product from its printed value",
     )
 
 
@@ -211,4 +211,4 @@ def fj2(pair_sign: int = 1) -> str:
     centred = a / (1 + a) * b / (1 + b) - c / (1 + c) * f / (1 + f)
     stated = a * b * (c + f - a - b) / ((1 + a) * (1 + b) * (1 + c) * (1 + f))
     require(sympy.simplify(centred - stated) == 0, "the centred law with negative cumulants")
-    return "the pairs k and n - k + 1 with k and n as symbols"
+    return "we compare the pairs k and n - k + 1, with k and n as symbols"

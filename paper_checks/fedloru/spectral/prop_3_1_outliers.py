@@ -412,7 +412,7 @@ def _inverse_of_k(beyond: float, coefficient: float) -> tuple[Fact, ...]:
     print="unstated",
 )
 def eq_32(cases: Searched, beyond: float = 0.0, coefficient: float = 1.0) -> Evidence:
-    """1/g at the printed inverse is theta for |theta| > sigma s_N, by the root that g takes off the support."""
+    """1/g at the printed inverse is theta for |theta| > sigma s_N, with the root that g has outside the support."""
     kept = np.abs(cases["theta"]) > beyond * cases["noise"]
     theta, noise = cases["theta"][kept], cases["noise"][kept]
     z = wigner_outlier(theta, np.sqrt(coefficient) * noise)

@@ -209,7 +209,7 @@ def _total_hessian(outputs: tuple[sympy.Expr, ...], weights: tuple[sympy.Symbol,
     ),
 )
 def eq_17(points: list[Point], second: float = 1.0, outer: int = 1) -> Equations:
-    """Every entry of the Hessian of a composition, all 2-jets symbolic."""
+    """Every entry of the Hessian of a composition is as stated, with symbols for all first and second derivatives."""
     weights = WEIGHTS[:2]
     at = dict(zip(OUTPUTS, MODEL, strict=True))
     jacobian = sympy.Matrix(MODEL).jacobian(weights)

@@ -558,8 +558,8 @@ def _judge_sizes(instances: Sequence[Instance], most: float, relative: bool) -> 
     family="independent Gaussian noise",
     intended=Intended(
         "small against the noise",
-        "“In the special case where θ_0² ≤ σ² s_M²”; “σ² s_M² remains sufficiently small”: small is "
-        "measured against the noise",
+        "“In the special case where θ_0² ≤ σ² s_M²”; “σ² s_M² remains sufficiently small”; the paper measures small "
+        "relative to the noise",
     ),
 )
 def claim_ill(

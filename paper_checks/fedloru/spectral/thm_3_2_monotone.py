@@ -96,7 +96,7 @@ def eq_41(
     below_largest: bool = True,
     swapped: bool = False,
 ) -> Evidence:
-    """The derivative by expansion; its sign is the sign of theta_j^2 - theta_0^2.
+    """Expansion gives the derivative, and its sign is the sign of theta_j^2 - theta_0^2.
 
     ``swapped`` drops that theta_0 is the largest.
     """
@@ -176,7 +176,7 @@ def claim_Fj_mono(
     sign: int = 1,
     reference: str = "largest",
 ) -> Evidence:
-    """Term by term by the derivative of eq. (41), which is 0 for |theta_j| = |theta_0| and negative else."""
+    """Each term falls by the derivative in eq. (41), which is 0 for |theta_j| = |theta_0| and negative otherwise."""
 
     def gap(instance: Instance, reading: Sets) -> Gap:
         kept = [instance.spikes[j] for j in instance.outside(instance.noise_N, reading)]
@@ -269,7 +269,7 @@ def search_boundary(context: Context) -> Searched:
 def claim_sign_N(
     cases: Searched, threshold: float = 1.0, decreasing: bool = True, larger: str = "M", sigma_power: int = 4
 ) -> Evidence:
-    """Each inequality by its factors.
+    """Each inequality follows from its factors.
 
     Without ``decreasing`` equal factors are allowed, ``larger`` says which of M and N has more.
     """

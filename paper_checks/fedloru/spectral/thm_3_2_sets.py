@@ -84,7 +84,7 @@ def claim_inclusion(
     reach: float = 1.0,
     by_condition: str = "",
 ) -> Evidence:
-    """A spike beyond sigma s_M lies beyond sigma s_N: what leaves the bulk at M leaves it at N.
+    """A spike beyond sigma s_M is beyond sigma s_N, so an eigenvalue that leaves the bulk at M also leaves it at N.
 
     ``reach`` scales the upper end of the gap, ``exchanged`` lets s_N exceed s_M, ``by_condition`` names the threshold
     at which a spike breaks the printed inclusion of the sets by the condition.
@@ -243,7 +243,7 @@ def eq_38(
     extra: int = 0,
     by_condition: str = "",
 ) -> Evidence:
-    """Both sides index by index: an outlier at both sizes, only at N, or an edge at both.
+    """Both sides agree index by index: for an outlier at both sizes, an outlier only at N, or an edge at both.
 
     ``counted_at`` takes the last sum over another set, ``sign`` is the sign of the second.
 
@@ -360,7 +360,7 @@ def eq_42(
     everything: bool = False,
     by_condition: str = "",
 ) -> Evidence:
-    """Term by term: every index of the sums adds at least D, which is not negative; in eq. 38 as corrected too.
+    """Every index of the sums adds at least D, which is not negative, also in eq. 38 as corrected.
 
     ``by_condition`` adds the printed chain with the sets by the condition, with or without spikes at M's threshold.
     """

@@ -54,7 +54,7 @@ from rmt.spiked import wigner_outlier
 def eq_39(
     points: list[dict[str, Fraction]], sigma_power: int = 2, sign: int = 1, swapped: bool = False, factor: float = 1.0
 ) -> Equations:
-    """Every line by expansion: the quotient, its factors, the inner identity and what it leads to."""
+    """Expansion gives every line: the quotient, its factors, the inner identity and its consequence."""
     g_Mj, g_N0, g_Nj, g_M0 = outliers(SYMBOLS)
     whole, below = g_Mj**2 / g_M0**2 - g_Nj**2 / g_N0**2, g_M0**2 * g_N0**2
     factors = (g_Mj * g_N0 + g_Nj * g_M0) * (g_Mj * g_N0 - g_Nj * g_M0)
@@ -224,7 +224,7 @@ def eq_40(cases: Searched, constant: float = 8.0, sigma_power: int = 4, swapped:
 def eq_43(
     points: list[dict[str, Fraction]], sigma_power: int = 4, sign: int = 1, edge: int = 2, factor: float = 4.0
 ) -> Equations:
-    """Each printed line against the left side."""
+    """Each printed line equals the left side."""
     _, g_N0, _, g_M0 = outliers(SYMBOLS)
     U_M, U_N, four = edge * SIGMA * S_M, edge * SIGMA * S_N, rational(factor)
     left = U_M**2 / g_M0**2 - U_N**2 / g_N0**2
@@ -287,7 +287,7 @@ def eq_44(
     sign: int = 1,
     lines: tuple[str, ...] = ("line 2", "line 3", "line 4"),
 ) -> Evidence:
-    """The units of each line, then each line against the derivative by expansion."""
+    """Each line has the right units and equals the derivative, by expansion."""
     sides = {
         name: lambda point, name=name: (
             _eq_44_lines(point, g_power, sign)["line 2"],

@@ -395,7 +395,7 @@ def draw_vectors(context: Context) -> list[Point]:
     print="misprint",
 )
 def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: int = 1) -> Equations:
-    """Inner products multiplied out; a number added to a vector is read as added to each coordinate."""
+    """The inner products multiply out as stated; a number added to a vector is added to each coordinate."""
     u, w, ut, wt = (sympy.Matrix(vector) for vector in VECTORS.values())
     a, b, at, bt = SLOPES
     bt = bt * int(bulk)

@@ -220,8 +220,8 @@ def _six_sums_in_full() -> tuple[Fact, ...]:
     expect=("corrected", "proof"),
     intended=Intended(
         "literal",
-        "“We have six summation terms … and will show each term is negative”, and the end “is "
-        "negative”, against S > 0 of the theorem",
+        "“We have six summation terms … and will show each term is negative”, and the end “is negative”, but the "
+        "theorem says S > 0",
     ),
     family="the correction: semicircle law",
 )
@@ -319,7 +319,7 @@ def search_gaps(context: Context) -> Searched:
     family="the correction: semicircle law",
 )
 def gj(cases: Searched, lines: tuple[str, ...] = ("G <= F", "F < 0"), edge: float = 1.0) -> Evidence:
-    """0 < G_j as a difference of squares and F_j - G_j as a square; ``edge`` scales the edge."""
+    """G_j > 0 is a difference of squares, and F_j - G_j is a square; ``edge`` scales the edge."""
 
     def sides(case: Mapping[str, Any], line: str) -> tuple[Any, Any]:
         one = case["theta_1"] / case["theta_1"]

@@ -53,7 +53,7 @@ def draw_values(context: Context) -> list[Point]:
     ),
 )
 def v1_eq_36(points: list[Point], sign: int = -1, cross: int = 1, squared: bool = False) -> Equations:
-    """Both lines multiplied out with the values of R as symbols, that is for any law."""
+    """Both lines multiply out as stated with the values of R as symbols, so for any law."""
     Mj, Nj, M1, N1, theta_1, theta_j, s_M, s_N = R_SYMBOLS
     g_Mj, g_Nj, g_M1, g_N1 = theta_j + s_M * Mj, theta_j + s_N * Nj, theta_1 + s_M * M1, theta_1 + s_N * N1
     numerator = g_Mj * g_N1 - g_Nj * g_M1

@@ -15,9 +15,9 @@ RATE, STEPS, RANK = HOMOGENEOUS.rate(), HOMOGENEOUS.steps, 4
 
 SETTING = (
     "n = 20, target AB/sqrt(20) of rank 4 with normal factors, drawn again until its last singular value is above "
-    f"{WEAKEST} of its norm, 10,000 points dealt evenly, s = 20, rate 1e-3, start of "
-    "normal entries times 0.01/sqrt(20), or another size if one is named, cut to rank 8, tail after the last kept "
-    "value below tau = 0.1 of the norm"
+    f"{WEAKEST} of its norm, 10,000 points dealt evenly, s = 20, rate 1e-3, initial weights with normal entries times "
+    "0.01/sqrt(20) (or another size if one is named), truncated to rank 8, tail after the last kept value below tau = "
+    "0.1 of the norm"
 )
 
 NORMALISED = {
@@ -59,8 +59,8 @@ def run_conditions(size: str, one: str = "target, points and start") -> str:
     return (
         r", $W_r = AB/\sqrt{20}$ with standard normal $A \in \mathbb R^{20 \times 4}$, "
         rf"$B \in \mathbb R^{{4 \times 20}}$, if $\sigma_4(W_r) > {WEAKEST}\|W_r\|$, as for 99.5 % of such targets, "
-        "and a start of normal entries of standard deviation "
-        rf"${size}/\sqrt{{20}}$ cut to rank 8, on one draw of {one} as an example"
+        rf"and normal initial weights of standard deviation ${size}/\sqrt{{20}}$, truncated to rank 8, on one draw of "
+        f"{one} as an example"
     )
 
 

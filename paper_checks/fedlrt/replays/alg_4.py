@@ -50,4 +50,4 @@ def alg_4(inside: Fraction = Fraction(1)) -> str:
     box = w - inside * rate * (slope + (G - G_c))
     require(sympy.expand(box - (w - rate * (slope - (G_c - G)))) == 0, "not the step of (4)")
     require(sympy.expand(box.subs({G: 0, slope: G_c}) - w) == 0, "a stationary point moves")
-    return "the step is that of (4) for any gradients, and 0 where the global gradient is"
+    return "the step equals the step in (4) for any gradients, and it is 0 if the global gradient is 0"

@@ -57,8 +57,9 @@ def alg_6(values: Values) -> Violation:
         0,
         assumes=assumes,
         given={"targets": targets, "mean model": mean},
-        reads="losses |W - T|^2 / 2 from W = e1 e1', one step: an entry of the mean model that is 0 in the bases of a "
-        "client; the smaller of the two values for the two clients' bases",
+        reads="the losses are |W - T|^2 / 2, and each client takes one step from W = e1 e1'. We compute an entry of "
+        "the mean model that would be 0 in the bases of a client, and take the smaller of its values for the two "
+        "clients' bases",
     )
 
 
@@ -79,8 +80,8 @@ def claim_alg6_as_printed(values: Values) -> Violation:
         size,
         count,
         assumes=assumes,
-        reads="to take the mean of S_c U_c V_c' by columns, we compare n with the size of a matrix "
-        "with the same nonzero singular values",
+        reads="the mean of the models S_c U_c V_c' is formed by columns. We compare n with the size of a matrix that "
+        "has the same nonzero singular values",
     )
 
 
@@ -108,4 +109,4 @@ def claim_alg6(
         for axis in range(C * r):
             mean[axis % n, axis % n] += sympy.Rational(1, C)
         require(r <= n and mean.rank() == min(n, C * r), f"not the rank min(n, Cr) at {n}, {r}, {C}")
-    return "the mean as a product with the stacked factors, and axes for which its rank is min(n, Cr)"
+    return "the mean is a product with the stacked factors; if the bases are axes, its rank is min(n, Cr)"

@@ -31,7 +31,8 @@ def assumption_1(factor: Fraction = Fraction(2)) -> str:
     require(non_negative(client), "the square outside for a client")
     return (
         r"the squared norm outside the block is at most $\delta(2-\delta)g^2$ at the start and at most $\delta g(2b + "
-        r"\delta g)$ for a client, because the differences are sums of products of non-negative quantities; here $g = "
+        r"\delta g)$ for a client, because each bound minus the squared norm is a sum of products of non-negative "
+        r"quantities; here $g = "
         r"\|\nabla_{\tilde S}\mathcal{L}\|$ and $b = \|\nabla_S\mathcal{L}_c\|$"
     )
 
@@ -109,6 +110,6 @@ def claim_assumption_when(values: Values) -> Violation:
         error=1e-12,
         assumes=assumes,
         reads="with one client, one step a round, the loss |W - T|^2/2, where T is the matrix, and the start e1 e1', "
-        "every round truncates the weights to rank 1. We compare the least delta of (14) at the start of the next "
-        "round, near T, with 1/10",
+        "every round truncates the weights to rank 1. We compare the smallest delta that satisfies (14) at the start "
+        "of the next round, near T, with 1/10",
     )

@@ -33,8 +33,8 @@ def claim_fedlin(limit: Fraction = Fraction(1), steps: Sequence[int] = (1, 2, 3,
     rounds = len(exchanges("FedAvg")) + more
     require(len(exchanges("FedLin")) == rounds, "another number of communication rounds")
     return (
-        "every round descends by a share of the squared gradient; then the sum over the rounds, and bounded level "
-        "sets of a convex loss with one minimiser"
+        "every round lowers the loss by a fraction of the squared gradient, so the sum over the rounds is finite; a "
+        "convex loss with one minimiser has bounded level sets"
     )
 
 
@@ -96,4 +96,7 @@ def claim_drift(limit: Fraction = Fraction(1), power: int = 1, steps: Sequence[i
     distance = sympy.Rational(1, 2) - first
     stated = limit * distance * spread**power
     require(sympy.simplify(stated - distance * spread) == 0, "the distance in the limit")
-    return "the quotient of two geometric sums grows with every step, by positive terms; its ends"
+    return (
+        "the quotient of two geometric sums grows with every step, because its terms are positive, and its first and "
+        "last values are as stated"
+    )

@@ -48,10 +48,7 @@ def cor_1(
         require(0 < at <= Fraction(1, 2) and constant * at * (1 - bound * at) >= 1, f"the constant at {place}")
     descent_for_all_steps(largest, limit, steps, SQUARE_OF_ROOT)
     shown = ", ".join(f"{float(constant):g} at {place}" for place, constant in constants.items())
-    return (
-        rf"the corrected Theorem 4, its mean over the rounds, and the constants {shown} of "
-        r"$s_*\lambda L$"
-    )
+    return rf"we average the corrected Theorem 4 over the rounds and obtain the constants {shown} of $s_*\lambda L$"
 
 
 @replay("fedlrt/cor-1")
@@ -70,8 +67,9 @@ def cor_1_as_printed(values: Values) -> Violation:
         96 * -at.change + 96 * at.theta,
         assumes=(*at.assumes, rate, slow),
         given=at.given,
-        reads=f"{LOSSES}, we compare the squared gradient at the start of a round that truncates nothing with the "
-        "printed bound (at a small rate one client, whose loss falls, breaks it as well, for a small threshold)",
+        reads=f"{LOSSES}, no singular value is truncated in the round. (At a small rate and for a small threshold, "
+        "one client whose loss falls violates the bound as well.) We compare the squared gradient at the start with "
+        "the printed bound",
     )
 
 
@@ -97,8 +95,8 @@ def cor_2_proof(kappa: str = "1.2072", constant: Fraction = Fraction(96), share:
     for end in (1 / (12 + share), Fraction(1, 12)):
         require(constant * end * (1 - bound * end) >= 1, "the constant")
     return (
-        "the constant for every learning rate and every kappa that the corrected Theorem 4 has; the printed brackets "
-        "as identities"
+        "we derive the constant for every learning rate and every kappa of the corrected Theorem 4, and the printed "
+        "brackets as identities"
     )
 
 
@@ -117,5 +115,6 @@ def cor_2_proof_as_printed(values: Values) -> Violation:
         1 / (96 * L),
         whole * bracket,
         assumes=assumes,
-        reads="we compare what is needed, 1/(96 L), with the learning rate times the bracket of Theorem 4",
+        reads="we compare 1/(96 L), the value that the proof needs, with the learning rate times the bracket of "
+        "Theorem 4",
     )

@@ -54,7 +54,7 @@ def standing_still(values: Values, correction: str, told: str) -> Violation:
         sampled=DRAWN,
         assumes=assumes,
         reads=f"with steps of 1e-3, targets of rank 1, tau = 0.01 and a start of rank 5, FeDLRT {told} correction "
-        "should stall farther than 1e-5 from the minimiser, but its distance from it is 0 up to rounding",
+        "should stall farther than 1e-5 from the minimiser, but it reaches the minimiser up to rounding",
     )
 
 
@@ -97,9 +97,10 @@ def claim_het_converge(values: Values) -> Violation:
         error=Fraction(1, 2),
         sampled=DRAWN,
         assumes=assumes,
-        reads="polynomials orthonormal with respect to the uniform distribution, steps of 1e-3, targets of rank 1, tau "
-        "= 0.01, normal start of unit size cut to rank 5: rounds of FeDLRT to 1e-5 times what should be the gain, "
-        "and those of FedLin",
+        reads="the polynomials are orthonormal with respect to the uniform distribution, the steps are 1e-3, the "
+        "targets have rank 1, tau = 0.01, and a normal start of unit size is truncated to rank 5. We count the rounds "
+        "until the distance is 1e-5 and compare the number for FeDLRT, multiplied by the gain that is at least "
+        "expected, with the number for FedLin",
     )
 
 
@@ -120,8 +121,8 @@ def claim_het_plateau_as_printed(values: Values) -> Violation:
         error=1e-9,
         sampled=DRAWN,
         assumes=assumes,
-        reads="with steps of 1e-3 and targets of rank 1, FedAvg should stall farther than 1e-5 from the minimiser, but "
-        "its distance from it is 0 up to rounding",
+        reads="with steps of 1e-3 and targets of rank 1, FedAvg should stall farther than 1e-5 from the minimiser, "
+        "but it reaches the minimiser up to rounding",
     )
 
 
@@ -153,7 +154,9 @@ def claim_het_plateau(
                 ends.append(w)
             left = sympy.expand(sum(ends)).free_symbols & set(free)
             require(not left, f"the correction is left after {count} steps of {C} clients")
-    return "with one second derivative the corrections cancel in the mean after any number of steps"
+    return (
+        "all clients have the same second derivative, so the corrections cancel in the mean after any number of steps"
+    )
 
 
 @replay("fedlrt/claim-thm3-figure")

@@ -25,7 +25,7 @@ def fig_2(sides: Fraction = Fraction(2)) -> str:
     ]
     messages = [message for exchange in exchanges("none") for message in (exchange.sent, exchange.back)]
     require(messages == panels, "other messages")
-    return "four messages, their matrices and the shapes"
+    return "a round has four messages, and we compare their matrices and shapes"
 
 
 @replay("fedlrt/fig-2")
@@ -37,6 +37,6 @@ def fig_2_as_printed(values: Values) -> Violation:
         bases + small,
         bases,
         assumes=[Hypothesis("r", r, ">=", 1), Hypothesis("2r", 2 * r, "<=", m), Hypothesis("2r", 2 * r, "<=", n)],
-        reads="we compare how many numbers the server sends a client in line 2 of Algorithm 1, for U, V and S, with "
-        "the number for U and V",
+        reads="we compare the number of entries of U, V and S, which the server sends to a client in line 2 of "
+        "Algorithm 1, with the number of entries of U and V",
     )

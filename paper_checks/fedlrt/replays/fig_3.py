@@ -32,7 +32,10 @@ def fig_3(factor: Fraction = Fraction(100), width: Fraction = Fraction(512), mov
         below, above = (low.subs({n: width, r: rank + side}) for side in (-half, half))
         require(below < full * width**2 < above, f"another rank of equal cost, {name}")
         require((full * n**2 / low).subs({n: width, r: 1}) >= factor, f"less is gained at rank 1, {name}")
-    return "a change of sign around each rank, as the costs grow with r, and the quotients at rank 1"
+    return (
+        "the costs grow with r, and their difference changes sign around each rank; we also compute the quotients at "
+        "rank 1"
+    )
 
 
 LEAST = Fraction(395, 1000)
@@ -48,6 +51,6 @@ def fig_3_as_printed(values: Values) -> Violation:
         4 * n * r + 8 * r**2,
         n**2,
         assumes=[Hypothesis("n", n, "=", 512)],
-        reads="we compare the client compute with the full correction at 39.5 % of full rank, by Table 1, with the "
+        reads="at 39.5 % of full rank, by Table 1, we compare the client compute with the full correction with the "
         "client compute of FedLin, which it should not exceed below 40 %",
     )

@@ -34,9 +34,9 @@ def claim_close_as_printed(values: Values) -> Violation:
         1 - left,
         constant * (near + rate + near),
         assumes=assumes,
-        reads="the loss is (W_33 - 1)^2 / 2 + eta (W_12 + W_21), the start is e1 e1', r = 1 and h = lambda. For fixed "
-        "lambda T and any c, small enough eta and lambda violate the bound as well. We compare the distance from the "
-        "full-rank weights in the entry W_33 with c (epsilon + h + theta / h)",
+        reads="the loss is (W_33 - 1)^2 / 2 + eta (W_12 + W_21), the start is e1 e1', r = 1 and h = lambda. The bound "
+        "also fails for every other constant c, if lambda T is fixed and eta and lambda are small enough. We compare "
+        "the distance from the full-rank weights in the entry W_33 with c (epsilon + h + theta / h)",
     )
 
 

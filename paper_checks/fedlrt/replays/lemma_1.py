@@ -35,7 +35,7 @@ def claim_gu_gv(beyond_tangent: Fraction = Fraction(0)) -> str:
     same(moves[0, 0], U_dot, "the direction of U")
     same(G_U * T**-1, G * V, "GV is not spanned")
     same(spanned[0, 0], G - (1 - beyond_tangent) * off, "the projected gradient")
-    return r"the directions of U and V, and the projected gradient, as products with the augmented bases"
+    return "the directions of U and V and the projected gradient are products with the augmented bases"
 
 
 @proof("fedlrt/lemma-1")
@@ -75,7 +75,7 @@ def eq_22_as_printed(values: Values) -> Violation:
         Fraction(0),
         assumes=assumes,
         given={"Q": Q, "R": R},
-        reads="QR = [u, g] with R an upper triangle: squared distance of Q'u from [1; 0]",
+        reads="for QR = [u, g], where R is an upper triangle, we compute the squared distance of Q'u from [1; 0]",
     )
 
 
@@ -122,4 +122,7 @@ def eq_22(
         require(product.rows == r + below, "another shape")
         same(product, (corner * sympy.eye(r)).col_join(sympy.zeros(below, r)), f"not [I; 0] at {r}")
         orthonormal_triangle_is_the_identity(r)
-    return r"a QR decomposition that begins with U, as any does up to signs; $\tilde U^\top U = [I; 0]$"
+    return (
+        r"the QR decomposition begins with U, as any such decomposition does up to signs, so $\tilde U^\top U = [I; "
+        "0]$"
+    )

@@ -62,7 +62,7 @@ def step_20(tilt: Fraction = Fraction(0)) -> str:
         triangle = sympy.Matrix([[1, above], [0, rate]])
         same(row(U, beside), last * triangle, f"another span with {name}")
         require(triangle[1, 0] == 0 and all(triangle[i, i].is_positive for i in (0, 1)), "not invertible")
-    return r"all four are $[U_0|-X]$ times invertible triangles, for every $\lambda > 0$ and $S_0$"
+    return r"all four are $[U_0|-X]$ times invertible triangular matrices, for every $\lambda > 0$ and $S_0$"
 
 
 @proof("fedlrt/lemma-2-step-21")
@@ -82,7 +82,7 @@ def step_21(sign: int = 1, left: int = 0, within: Fraction = Fraction(1)) -> str
     )
     for name, line in lines:
         same(line, end, f"another end: {name}")
-    return "every line is $-GV$, for all sizes and ranks and every invertible S"
+    return "every line equals $-GV$, for all sizes and ranks and every invertible S"
 
 
 @proof("fedlrt/lemma-2-step-chain")

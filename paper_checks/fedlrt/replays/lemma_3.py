@@ -25,7 +25,7 @@ def eq_26(sign: Fraction = Fraction(1), stale: Fraction = Fraction(1), whole: Fr
     printed = S_c + sign * RATE * wide(-g_s - stale * (-g_c) + whole * (-g))
     chain_rule()
     same(printed, corrected(S_c, wide(g) - wide(g_c)), "not the step of (8)")
-    return "the chain rule, and (8) with F for the negative gradient"
+    return "the chain rule turns (8) into (26), with F as the negative gradient"
 
 
 @replay("fedlrt/eq-26-gradients")
@@ -48,8 +48,8 @@ def eq_26_gradients_as_printed(values: Values) -> Violation:
         0,
         assumes=(*assumes, Hypothesis(name, third, ">", 0)),
         given={"gradients by rows": slopes, "F": forces},
-        reads="losses |W - A|^2 / 2, A a target, at W = S e1 e1^T, where the augmented bases are the axes: largest "
-        "entry of the left side minus the right one, for the client where it is smallest",
+        reads="the losses are |W - A|^2 / 2 with a target A, and at W = S e1 e1^T the augmented bases are the axes. "
+        "We compute the largest entry of the left side minus the right side, for the client where it is smallest",
     )
 
 
@@ -90,7 +90,7 @@ def lemma_3(constant: Fraction = Fraction(1), sizes: Sequence[tuple[int, int]] =
         # Attained: a matrix that lives in the corner.
         corner = whole.subs({A[i, j]: 0 for i in range(n) for j in range(n) if i >= r or j >= r})
         require(sympy.expand(constant**2 * corner - part) == 0, "not the least constant")
-    return "in completed bases the projection drops entries, and what is left is attained by F(W) = LW"
+    return "in completed bases the projection drops entries; F(W) = LW attains the bound"
 
 
 @proof("fedlrt/lemma-3-proof@operator-norms-of-the-bases")
@@ -110,7 +110,7 @@ def lemma_3_proof(constant: Fraction = Fraction(1), sizes: Sequence[tuple[int, i
         require(r <= n and non_negative(whole - part), f"step (I) at {n}, {r}")
         last = constant**2 * part - sum(entry**2 for entry in placed)
         require(non_negative(last), f"the last steps at {n}, {r}")
-    return "norms 1 of the bases, and entries in completed bases"
+    return "the bases have operator norm 1, and we compare entries in completed bases"
 
 
 @replay("fedlrt/lemma-3-proof")

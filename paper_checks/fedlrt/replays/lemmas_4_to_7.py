@@ -30,7 +30,7 @@ def lemma_4(half: Fraction = Fraction(1, 2)) -> str:
     t = sympy.Symbol("t", positive=True)
     rest = sympy.integrate(t * G, (t, 0, 1))  # G is L times the squared distance
     require(non_negative(half * G - rest), "the integral of the Lipschitz bound")
-    return "the Lipschitz bound on the gradient, integrated along the segment"
+    return "we integrate the Lipschitz bound on the gradient along the segment"
 
 
 @proof("fedlrt/lemma-6")
@@ -57,4 +57,4 @@ def lemma_7(padding: Fraction = Fraction(0)) -> str:
     coefficients = sympy.Matrix([[S, padding * X], [padding * Y, padding * Z]])
     model = (row(U, Ubar) * coefficients * row(Vt, Vbart).T)[0, 0]
     same(model, U * S * Vt, "another model")
-    return "one model before and after the augmentation"
+    return "the model is the same before and after the augmentation"

@@ -23,8 +23,8 @@ def eq_1_as_printed(values: Values) -> Violation:
     return Violation(
         abs(Fraction(sum(samples.values()), len(samples)) - Fraction(sum(means), len(means))),
         Fraction(0),
-        reads="X_1 and X_2 have two samples each and share the first, so their union X has three. We compute the "
-        "distance of the loss of X from the mean of the two losses",
+        reads="X_1 and X_2 have two samples each and share the first, so their union X has three samples. We compute "
+        "the distance between the loss of X and the mean of the two clients' losses",
     )
 
 
@@ -38,7 +38,7 @@ def eq_1(weight: Fraction = Fraction(1)) -> str:
     clients, samples = sympy.symbols("C m", positive=True, integer=True)
     times = sympy.Symbol("k", positive=True, integer=True)
     same(times / (clients * samples), weight * times / clients / samples, "another weight of a sample")
-    return "the weight of a sample in both means, for any C, m and k"
+    return "we compare the weights of a sample in both means, for any C, m and k"
 
 
 def parabolas(values: Values) -> tuple[list[tuple[Fraction, Fraction]], Fraction, int, list[Hypothesis]]:
@@ -69,7 +69,7 @@ def eq_2_as_printed(values: Values) -> Violation:
         0,
         assumes=assumes,
         reads="for the losses h (w - c)^2 / 2 of one number and a start at 0, the minimiser of their mean, we compute "
-        "the distance of (2) as printed from descent on the first client's own loss",
+        "the distance between a step of (2) as printed and a descent step on the first client's own loss",
     )
 
 
@@ -83,7 +83,7 @@ def eq_2(rate: Fraction = Fraction(1), more: int = 0) -> str:
     steps = sympy.Symbol("s", integer=True)
     same(w - rate * RATE * g_s, w - RATE * g_s, "another step")
     same(steps + more, steps, "another number of steps")
-    return "start, step and number of steps are those of lines 3 to 5 of Algorithm 3"
+    return "the start, the step and the number of steps are the same as in lines 3 to 5 of Algorithm 3"
 
 
 @replay("fedlrt/eq-4")
@@ -101,7 +101,7 @@ def eq_4_as_printed(values: Values) -> Violation:
         0,
         assumes=assumes,
         reads="for the losses h (w - c)^2 / 2 of one number and a start at 0, the minimiser of their mean, we compute "
-        "the distance of (4) as printed from the same with the first client's own loss",
+        "the distance between a step of (4) as printed and the same step with the first client's own loss",
     )
 
 
@@ -117,4 +117,7 @@ def eq_4(sign: Fraction = Fraction(1), rate: Fraction = Fraction(1)) -> str:
     same(step, w - RATE * (g_s + (g - g_c)), "not the step of Algorithm 4")
     same(first, w - RATE * g, "the first step is not the global one")
     same(first.subs(g, 0), w, "a stationary point moves")
-    return "the step of the corrected Algorithm 4; the first one is along the global gradient, and 0 where that is"
+    return (
+        "the step is the step of the corrected Algorithm 4; the first step is along the global gradient, and 0 if "
+        "that is 0"
+    )

@@ -33,7 +33,8 @@ def eq_5(values: Values) -> Violation:
         Fraction(0),
         assumes=[Hypothesis("S", s, "!=", 0)],
         given={"U": [1, 0], "V": [1, 0], "S": s, "gradient": G},
-        reads="with U = V = e1 and gradient G, the largest entry of the flow by (5) minus the projected flow",
+        reads="with U = V = e1 and gradient G, we compute the largest entry of the flow by (5) minus the projected "
+        "flow",
     )
 
 
@@ -99,7 +100,7 @@ def claim_server_qr_svd(sides: Fraction = Fraction(2)) -> str:
     require({one.does for one in factored} == {"QR", "SVD"}, "other factorisations")
     for one in VARIANTS:
         require(exchanges(one)[-1].back == {"St_c": (side, side)}, f"another upload, {one}")
-    return "QR and SVD in lines of the server, and the shape of what clients send last"
+    return "QR and SVD occur only in lines of the server, and what the clients send last has the stated shape"
 
 
 @replay("fedlrt/claim-server-qr-svd")
@@ -130,4 +131,4 @@ def claim_two_rounds(rounds: Fraction = Fraction(2)) -> str:
         require(len(sent) == rounds, f"another number of rounds, {method}")
         answers = set(sent[0].back), set(sent[-1].back)
         require(answers == (first, last), f"other answers, {method}")
-    return "two rounds: gradients, then what the local steps end with"
+    return "the first communication round carries gradients, the second the results of the local steps"

@@ -44,7 +44,7 @@ def eq_7(rate: Fraction = Fraction(1), more: int = 0) -> str:
     chain_rule()
     same(S - rate * RATE * wide(g_s), S - RATE * wide(g_s), "another step")
     same(steps + more, steps, "another number of steps")
-    return "the chain rule, and the step and the number of steps of Algorithm 2"
+    return "the chain rule gives the gradient, and Algorithm 2 has the same step and the same number of steps"
 
 
 @proof("fedlrt/eq-8")
@@ -59,7 +59,7 @@ def eq_8(sign: Fraction = Fraction(1), share: Fraction = Fraction(1), more: int 
     same(step, corrected(S_c, wide(g - g_c)), "not the step of Algorithm 1")
     same(step.subs(g_s, g_c), S_c - RATE * wide(g), "the first step is not the global one")
     require(len(exchanges("full")) == len(exchanges("none")) + more, "another number of communication rounds")
-    return "the step of Algorithm 1; the first one is the global gradient's"
+    return "the step is the step of Algorithm 1, and the first step is along the global gradient"
 
 
 @replay("fedlrt/eq-10")
@@ -70,7 +70,7 @@ def eq_10_as_printed(values: Values) -> Violation:
     return Violation(
         min(abs(model - mean) for model in models),
         Fraction(0),
-        reads="models of one entry: distance of the nearest one from the mean",
+        reads="for models of one entry, we compute the distance of the nearest model from the mean",
     )
 
 
@@ -89,7 +89,7 @@ def eq_9(
     same(corner(Ut * g * V) - corner(Ut * g_c * V), stated, "not the block of the full correction")
     rounds = len(exchanges("simplified"))
     require(rounds == len(exchanges("FedLin")) == len(exchanges("full")) - fewer, "communication rounds")
-    return "the block of the full correction, which needs no augmented basis"
+    return "the simplified correction is a block of the full one and does not need an augmented basis"
 
 
 @replay("fedlrt/claim-trunc")
@@ -123,6 +123,6 @@ def claim_trunc(after: int = 1, sizes: Sequence[int] = (2, 4, 6)) -> str:
     """
     tail_is_what_the_best_rank_misses(after, sizes)
     return (
-        "the condition is that of the best approximation, and its left side falls by the square of the value that is "
-        "kept last"
+        "the condition is the one for the best approximation, and the square of its left side falls by the square of "
+        "the last kept value"
     )

@@ -28,8 +28,8 @@ def claim_svd_size(sides: Fraction = Fraction(2)) -> str:
     require(all(one.takes[0][1] == 2 * r for one in server if one.does == "QR"), "QR of other matrices")
     require(cost.degree(n) == 1, "not linear in n")
     return (
-        f"one SVD of that size; all in all, QR and SVD by their leading orders, ${sympy.latex(cost.as_expr())}$ "
-        "multiplications"
+        f"a round needs one SVD of that size; in total, QR and SVD need, to leading order, "
+        f"${sympy.latex(cost.as_expr())}$ multiplications"
     )
 
 
@@ -58,4 +58,4 @@ def claim_no_full_matrix(columns: Fraction = Fraction(2)) -> str:
             room, spare = ((most - rows * count).subs(m, n + B).subs(n, 2 * r + A) for most in (columns * r * m, m * n))
             require(non_negative(room), f"{rows} by {count} is larger")
             require(positive(spare), f"{rows} by {count} is as large as the layer")
-    return "the shapes of all that is computed and sent"
+    return "we list the shapes of everything that is computed and sent"

@@ -23,7 +23,7 @@ def claim_hom_stepsize(values: Values) -> Violation:
         RATE,
         1.0 / (12.0 * L * 20),
         error=1e-9,
-        sampled="points newly drawn from Philox",
+        sampled="new random points",
         assumes=assumes,
         reads="with n = 20 and s = 20, we compare the rate with 1/(12 L s), where L is that of the client with the "
         "largest second derivative",
@@ -58,9 +58,8 @@ def claim_hom_clients(values: Values) -> Violation:
         error=1e-9,
         sampled=DRAWN,
         assumes=assumes,
-        reads="n = 20, rank 4, 10,000 points, 20 steps of 1e-3, tau = 0.1, "
-        "a start of size 0.01 and rank 8: distance to the minimiser with all these "
-        "clients, which should be below that with one",
+        reads="with n = 20, rank 4, 10,000 points, 20 steps of 1e-3, tau = 0.1 and a start of size 0.01 and rank 8, "
+        "we compare the distance to the minimiser with all these clients and with one client, which should be larger",
     )
 
 

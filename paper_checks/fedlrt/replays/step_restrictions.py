@@ -60,6 +60,6 @@ def claim_robust(share: Fraction = Fraction(1), largest: Fraction = Fraction(30)
         require(abs(u * s * v) > largest, "descent in turn does not rise")
         euler_goes_astray(rational(step))
     return (
-        r"the step is $W - \lambda P(G)$, whatever S is; descent in turn from s = 30, and (5) by Euler from a small s, "
-        "rise"
+        r"the step is $W - \lambda P(G)$ for every S; descent in the factors by turns from s = 30, and Euler steps of "
+        "(5) from a small s, raise the loss"
     )

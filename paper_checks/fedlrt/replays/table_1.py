@@ -17,6 +17,6 @@ def table_1(values: Values) -> Violation:
         sent,
         6 * n * r + 10 * r * r,
         assumes=[Hypothesis("r", r, ">=", 1), Hypothesis("2r", 2 * r, "<=", n)],
-        reads="for FeDLRT with full correction, we compare how many numbers a client sends and receives in a round "
-        "with 6nr + 10r^2",
+        reads="for FeDLRT with full correction, we compare the number of entries that a client sends and receives in "
+        "a round with 6nr + 10r^2",
     )

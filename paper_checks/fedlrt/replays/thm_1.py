@@ -57,7 +57,8 @@ def thm_1(certificate: Values, further_steps: Sequence[int] = (100, *FURTHER_STE
         require(power < _e_from_below(max(30, steps + 1)), f"(1 + 1/s)^s is not below e at s = {steps}")
     return (
         r"$\|\tilde S_c^s - \tilde S_c\| \le ((1 + \lambda L)^s - 1)\|\nabla_{\tilde S}\mathcal{L}\|/L$ by "
-        rf"induction, and $(1 + \frac1s)^s < e$; {len(certificates)} certificates prove the same bound at small sizes"
+        rf"induction, and $(1 + \frac1s)^s < e$; {len(certificates)} exact weighted sums of smoothness inequalities "
+        "prove the same bound for few steps"
     )
 
 
@@ -89,7 +90,7 @@ def thm_6_recursion(
     same(a + drift * RATE * a + leading * RATE * G, (1 + RATE) * a + RATE * G, "collected")
     slower = (last / s - 1 / s + f) * a
     require(non_negative(slower.subs(s, 1 / h)), "the rate")
-    return "the step, and differences of the members that are sums of products of non-negative quantities"
+    return "we insert the step; the differences of successive members are sums of products of non-negative quantities"
 
 
 @proof("fedlrt/thm-6-proof")
@@ -114,6 +115,6 @@ def thm_6_proof(steps: Sequence[int] = (1, 2, 3, 10, 100)) -> str:
             require(chain, f"the chain fails at {count} steps, step {j}")
         require(powers[count] < _e_from_below(max(30, count + 1)), f"a^N is not below e at N = {count}")
     return (
-        r"the geometric sum for every N, the comparisons and $a^N < e$ by the series of e; "
-        f"written out for N in {list(steps)} and every step"
+        "we sum the geometric series for every N and obtain the comparisons and $a^N < e$ from the series of e; the "
+        f"program writes them out for N in {list(steps)} and every step"
     )

@@ -60,9 +60,9 @@ def thm_2_as_printed(values: Values) -> Violation:
         -at.rate * (1 - 12 * at.rate) * square + theta,
         assumes=assumes,
         given=at.given,
-        reads="with one client, one step and the loss |W - B|^2/2, the rank is 1 before and after the round, however "
-        "the truncation rule is read (if its tail excludes the kept values, this also holds with theta = 3/2). We "
-        "compare the change of the loss with the printed bound",
+        reads="with one client, one step and the loss |W - B|^2/2, the rank is 1 before and after the round, in both "
+        "readings of the truncation rule. (If the tail excludes the kept values, this is also true for theta = 3/2.) "
+        "We compare the change of the loss with the printed bound",
     )
 
 
@@ -119,4 +119,4 @@ def thm_9_proof(
         change = change.subs(one)
     require(sympy.expand(parts - (end - first)) == 0, "not the whole difference")
     require(sympy.expand(last - change - cut - slow) == 0, "another last line")
-    return "a sum of three differences and of their bounds, two rests that are not negative"
+    return "we add three differences and their bounds, and the two remainders are not negative"

@@ -135,8 +135,8 @@ def claim_thm3_text_as_printed(values: Values) -> Violation:
         theta,
         assumes=assumes,
         reads="with the loss |W - T|^2/2, T = diag(matrix, 0, corner) and the start e1 e1', every round truncates the "
-        "weights to rank 1. We compare their distance from T, the only stationary point, with theta (the distance is "
-        "always at least the entry in the corner of T)",
+        "weights to rank 1. Their distance from T, the only stationary point, is always at least the entry in the "
+        "corner of T. We compare this entry with theta",
     )
 
 
@@ -209,6 +209,7 @@ def claim_thm3_text(
     require(0 < b[1] < b[0] and b.dot(b) >= 1, "another start")
     return (
         "every round lowers the loss by a fraction of the squared gradient, minus the cost of its truncation; in the "
-        r"example a round multiplies the tangent of twice the angle to b by at most $1 - \lambda$ and truncates the "
-        "weights to rank one, and the entry (4, 4) of the gradient does not change"
+        r"example, with $\phi$ the angle between the singular vector of the weights and b, a round multiplies "
+        r"$\tan 2\phi$ by at most $1 - \lambda$ and truncates the weights to rank one, and the entry (4, 4) of the "
+        r"gradient does not change"
     )

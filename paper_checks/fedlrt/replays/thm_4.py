@@ -216,12 +216,12 @@ def thm_4(
         "a client's drift and a rational inequality give the bound for all clients, steps and learning rates, and "
         f"{len(certificate['certificates'])} certificates prove instances of it; smoothness bounds the cost of "
         "truncation; by the interpolation conditions of smooth functions there are clients whose gradients rule out a "
-        r"smaller $\kappa$; for every $\delta$ below 1/10, two clients raise the loss under (14). Of the numbers "
-        r"listed with the proof, “largest” bounds $(1 - \frac1{s_*})\sqrt{1+\delta^2}$, “limit” bounds "
-        r"$s_*\lambda L$, “square” multiplies $L\vartheta^2$, and “least” multiplies $\kappa$. In a certificate, "
-        r"“i,j” is the weight of the inequality of smooth functions between a client's points i and j (+ is the mean "
-        r"after the local steps), and the bound is for the change of the loss divided by "
-        r"$\|\nabla_{\tilde S}\mathcal{L}\|^2/L$"
+        r"smaller $\kappa$; for every $\delta$ below 1/10, two clients raise the loss under (14). The page of the "
+        r"proof lists numbers by name: “largest” is an upper bound on $(1 - \frac1{s_*})\sqrt{1+\delta^2}$, “limit” "
+        r"is an upper bound on $s_*\lambda L$, “square” is the coefficient of $L\vartheta^2$, and “least” is the "
+        r"share of $\kappa$ below which no constant is valid. In its certificates, “i,j” is the multiplier of the "
+        "interpolation inequality of smooth functions for a client's iterates i and j, where + denotes the mean after "
+        r"the local steps, and the bound is on the change of the loss divided by $\|\nabla_{\tilde S}\mathcal{L}\|^2/L$"
     )
 
 
@@ -235,7 +235,8 @@ def thm_4_as_printed(values: Values) -> Violation:
         -at.whole * bracket * at.square + at.theta,
         assumes=at.assumes,
         given=at.given,
-        reads=f"{LOSSES}, we compare the change of the loss in a round that truncates nothing with the printed bound",
+        reads=f"{LOSSES}, no singular value is truncated in the round. We compare the change of the loss with the "
+        "printed bound",
     )
 
 
@@ -265,7 +266,10 @@ def thm_11_hat_lines(
     for C, count in product(clients, steps):
         square_of_sum(C, jensen)
         square_of_sum(count)
-    return "the rest's steps, Cauchy and Schwarz, Lemma 6 twice for any numbers, and sums of equal terms"
+    return (
+        "we follow the steps outside the block, and apply the Cauchy-Schwarz inequality and twice Lemma 6, for any "
+        "numbers of terms"
+    )
 
 
 def _linear(values: Values) -> tuple[Fraction, Fraction, Fraction, Fraction, list[Hypothesis]]:
@@ -318,9 +322,10 @@ def thm_11_hat_lines_as_printed(values: Values) -> Violation:
         abs(inner(moved[1:], moved[1:]) - inner(stated[1:], stated[1:])) / 2,
         Fraction(0),
         assumes=[*assumes, *more],
-        reads="two clients, two steps of 1/48, losses ±(P w11 + Q w22 + w22^2/2) + <slope, w>: half of the squared "
-        "steps outside the block, minus the same by the gradients of the global loss at the clients' weights, "
-        f"{float(inner(moved[1:], moved[1:])) / 2:.4g} and {float(inner(stated[1:], stated[1:])) / 2:.4g}",
+        reads="two clients take two steps of 1/48 with the losses ±(P w11 + Q w22 + w22^2/2) + <slope, w>. Half of "
+        f"the squared steps outside the block is {float(inner(moved[1:], moved[1:])) / 2:.4g}, and with the gradients "
+        f"of the global loss at the clients' weights it is {float(inner(stated[1:], stated[1:])) / 2:.4g}. We compute "
+        "the difference of the two numbers",
     )
 
 
@@ -348,7 +353,7 @@ def thm_11_hat_first(share: Fraction = Fraction(1), power: int = 2) -> str:
     and $\|\nabla_{\hat S}\mathcal{L}\| = \delta g$ it is that.
     """
     product_outside_the_block(share, power)
-    return "the triangle inequality over steps and clients, then Cauchy and Schwarz"
+    return "the triangle inequality over steps and clients, followed by the Cauchy-Schwarz inequality, gives the bound"
 
 
 @replay("fedlrt/thm-11-hat-first")
@@ -363,8 +368,8 @@ def thm_11_hat_first_as_printed(values: Values) -> Violation:
         rate * outside,
         delta**2 * rate * square,
         assumes=assumes,
-        reads="with one client, one step and the loss <slope, w>, we compare the inner product with its bound (with "
-        "the other sign we take two clients, two steps of 1/48 and the losses ±(P w11 + Q w22 + w22^2/2) + <slope, w>)",
+        reads="one client takes one step with the loss <slope, w>. (For the other sign we take two clients, two steps "
+        "of 1/48 and the losses ±(P w11 + Q w22 + w22^2/2) + <slope, w>.) We compare the inner product with its bound",
     )
 
 
@@ -392,7 +397,7 @@ def thm_11_hat_second(half: Fraction = Fraction(1, 2), power: int = 2) -> str:
     L = 1.
     """
     product_outside_the_block(2 * half, power)
-    return "Jensen's inequality over steps and clients"
+    return "Jensen's inequality over steps and clients gives the bound"
 
 
 @replay("fedlrt/thm-11-hat-second")

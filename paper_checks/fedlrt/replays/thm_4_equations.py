@@ -41,7 +41,7 @@ def eq_39(sign: Fraction = Fraction(1), share: Fraction = Fraction(1)) -> str:
     chain_rule()
     block = corner(Ut * g * V) - corner(Ut * g_c * V)
     same(block, sign * share * corner(Ut * (g - g_c) * V), "not the correction of Algorithm 5")
-    return "both sides are the block of the gradients' difference"
+    return "both sides are the same block of the difference of the gradients"
 
 
 @replay("fedlrt/eq-39b")
@@ -68,7 +68,7 @@ def eq_39b(first: Fraction = Fraction(1), second: Fraction = Fraction(1)) -> str
     chain_rule()
     same(stated, first * outer, "the first expression")
     same(stated, second * CORNER * wide(force) * CORNER, "the second expression")
-    return "both expressions are the block of the correction"
+    return "both expressions are the same block of the correction"
 
 
 def _first_step(values: Values) -> tuple[Opposite, Fraction, list[Fraction]]:
@@ -107,7 +107,7 @@ def eq_40(first: Fraction = Fraction(-1), second: Fraction = Fraction(-1), power
     chain_rule()
     same(step, plain + first * RATE * inside, "the first expression")
     same(step, plain + second * RATE**power * check, "the second expression")
-    return "the step of Algorithm 5 in both forms"
+    return "both forms give the step of Algorithm 5"
 
 
 @replay("fedlrt/eq-42")
@@ -119,8 +119,8 @@ def eq_42_as_printed(values: Values) -> Violation:
         stated,
         sum(row != column for row, column in others),
         assumes=[Hypothesis("blocks off the diagonal, as stated", stated, "=", 3)],
-        reads="we compare three, the stated number of blocks off the diagonal, with their number among two by two "
-        "blocks without the upper left one",
+        reads="we compare 3, the stated number of off-diagonal blocks, with the number of off-diagonal blocks among "
+        "the three blocks other than the upper left one",
     )
 
 
@@ -136,7 +136,7 @@ def eq_42(share: Fraction = Fraction(1), off_diagonal: int = 2) -> str:
     same(rest[0, 0], sympy.Integer(0), "a part in the corner")
     same(rest + corner(S_c[0, 0]), S_c, "not the whole")
     require(sum(i != j for i, j in beside) == off_diagonal, "another number off the diagonal")
-    return "a corner and the three blocks around it"
+    return "the matrix consists of a corner and the three blocks around it"
 
 
 @replay("fedlrt/eq-43-44")
@@ -183,7 +183,7 @@ def eq_43_44(
         square = sum(entry**2 for entry in d)
         whole = sign * sum(a * b for a, b in zip(d, slope, strict=True)) + half * square
         same(value(inside) + value(outside) + mixed * square, whole, f"not the two parts at rank {r}")
-    return "smoothness, the chain rule, and sums over entries in two parts"
+    return "we use smoothness and the chain rule and split the sums over entries into two parts"
 
 
 @proof("fedlrt/eq-45")
@@ -193,7 +193,7 @@ def eq_45(own: Fraction = Fraction(-1), mean: Fraction = Fraction(1), sign: Frac
     chain_rule()
     stated = S_c[0, 0] - sign * RATE * Ut * (g_s + own * g_c + mean * g) * V
     same(step, stated, "not the corner of the step")
-    return "the corner of the step of Algorithm 5"
+    return "the step is the corner of the step of Algorithm 5"
 
 
 @proof("fedlrt/eq-46")
@@ -208,7 +208,7 @@ def eq_46(
     as long as it: $|u| \le R\beta|g|$ with $R = (1 - \frac1s)\rho$. The rest is as there.
     """
     descent_for_all_steps(largest, limit, steps, SQUARE_OF_ROOT)
-    return "all clients, steps and learning rates, by a client's drift and a rational inequality"
+    return "a client's drift and a rational inequality give the bound for all clients, steps and learning rates"
 
 
 @replay("fedlrt/eq-46")

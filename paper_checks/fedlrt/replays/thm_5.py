@@ -19,7 +19,8 @@ def eq_17(values: Values) -> Violation:
         Fraction(abs(r - 2 * r)),
         Fraction(0),
         assumes=[Hypothesis("r", r, ">=", 1), Hypothesis("2r", 2 * r, "<=", n)],
-        reads="we compute how far the numbers of columns of the first factor and of rows of the second are apart",
+        reads="we compute the difference between the number of columns of the first factor and the number of rows of "
+        "the second",
     )
 
 
@@ -42,8 +43,8 @@ def thm_5(d_2: Fraction = Fraction(1), d_3: Fraction = Fraction(1), longest: Fra
     numerator = sympy.cancel((d_3 - longest / (1 + A)) * (1 + A))  # t = longest / (1 + A)
     require(non_negative(numerator), "the truncated part is not within d_3 theta / t")
     return (
-        r"Gronwall's inequality for the difference of the flows gives $B(e^{L\Delta t} - 1)/L$, at "
-        r"most $Be^L\Delta t$; truncation adds $\vartheta$: $d_1 = 0$, $d_2 = Be^L$, $d_3 = 1$"
+        r"Gronwall's inequality for the difference of the flows gives $B(e^{L\Delta t} - 1)/L$, at most $Be^L\Delta "
+        r"t$; truncation adds $\vartheta$, so $d_1 = 0$, $d_2 = Be^L$ and $d_3 = 1$"
     )
 
 

@@ -73,8 +73,8 @@ def thm_7(first: Fraction = ONE, drift: Fraction = ONE, square: Fraction = ONE) 
         for clients, steps, step in cases:
             _descends_by_both_terms(clients, steps, step, *constants)
     return (
-        "for all sizes and rates by the bounds of the two terms; the program also checks the difference of the two "
-        f"sides in {len(every) + len(slow)} cases, {len(every)} of them with the printed constants"
+        "the bounds on the two terms give the result for all sizes and rates; the program also checks the difference "
+        f"of the two sides in {len(every) + len(slow)} cases, {len(every)} of them with the printed constants"
     )
 
 
@@ -97,7 +97,7 @@ def thm_7_clients(sign: Fraction = Fraction(1), steps: Sequence[int] = (1, 2, 3)
         (own,) = _negative_gradients(1, count)
         moved = RATE * total(force - own[0] + mean for force in own)
         same(moved, sign * RATE * (total(own) + count * (mean - own[0])), f"the last member at {count} steps")
-    return "any number of steps of (26), added, with the correction in each"
+    return "we add any number of steps of (26), each with its correction"
 
 
 @replay("fedlrt/thm-7-clients")
@@ -133,8 +133,8 @@ def thm_7_clients_as_printed(values: Values) -> Violation:
         Fraction(0),
         assumes=assumes,
         given={"U": [1, 0], "V": [1, 0], "S": 1, "clients": len(targets), "F - F_c of the first": away},
-        reads="clients with losses |W - B_c|^2/2, which the targets B_c are: squared distance of the first one's end "
-        "from the printed last member",
+        reads="the clients have the losses |W - B_c|^2/2 with the targets B_c. We compute the squared distance of the "
+        "first client's last weights from the printed last member",
     )
 
 
@@ -176,7 +176,7 @@ def eq_32(
             moved = RATE / C * sum(corrected, sympy.Integer(0))
             stated = share * sign * RATE / C * sum((force for own in forces for force in own), sympy.Integer(0))
             same(moved, stated, f"the corrections do not cancel at {C} clients and {count} steps")
-    return "the steps of (26), summed over steps and clients, however many"
+    return "we add the steps of (26) over any numbers of steps and clients"
 
 
 def product_in_wide_bases() -> None:
@@ -208,7 +208,10 @@ def thm_7_first_term_lines(
         same(whole, apart + count * RATE * (firsts / C), f"equality 2 at {C}, {count}")
     x, y, f = sympy.symbols("x y f", positive=True)
     require(non_negative(share * x * y - (x * y - f)), "the bound")  # of minus a product
-    return "sums term by term, however many, products in augmented bases, and Cauchy and Schwarz"
+    return (
+        "we compare sums of any number of terms, term by term, with products in augmented bases, and use the "
+        "Cauchy-Schwarz inequality"
+    )
 
 
 @replay("fedlrt/thm-7-first-term-lines")
@@ -222,8 +225,8 @@ def thm_7_first_term_lines_as_printed(values: Values) -> Violation:
             Hypothesis("columns of V, 2r", columns, ">=", 2),
             Hypothesis("columns of V, even", columns % 2, "=", 0),
         ],
-        reads="we compare the number n of columns of F with the number 2r of rows of the transpose of the augmented "
-        "basis V, which must be as many",
+        reads="the transpose of the augmented basis V has 2r rows, and F should have as many columns. We compare its "
+        "number of columns, n, with 2r",
     )
 
 
@@ -247,8 +250,8 @@ def thm_7_first_term(drift: Fraction = Fraction(1), leading: Fraction = Fraction
         size = f"{clients} clients, {steps} steps of {step}"
         require(slack.non_negative(), f"the rest is not positive semidefinite at {size}")
     return (
-        "for all sizes and rates by Cauchy and Schwarz; the program also checks the difference of the two sides at "
-        f"{len(ROUNDS)} of them"
+        "the Cauchy-Schwarz inequality gives the bound for all sizes and rates; the program also checks the "
+        f"difference of the two sides at {len(ROUNDS)} of them"
     )
 
 
@@ -281,7 +284,7 @@ def thm_7_second_term_lines(
         mean = total(own[0] for own in forces) / C
         same(whole, apart + leading * count * mean, f"the equality at {C}, {count}")
         square_of_sum(C * count, second)
-    return "a square, Lemma 6 for any number, Lemma 3 and an orthonormal basis"
+    return "we expand a square and use Lemma 6 for any number of terms, Lemma 3 and an orthonormal basis"
 
 
 @proof("fedlrt/thm-7-second-term")
@@ -302,8 +305,8 @@ def thm_7_second_term(square: Fraction = Fraction(1), leading: Fraction = Fracti
         size = f"{clients} clients, {steps} steps of {step}"
         require(slack.non_negative(), f"the rest is not positive semidefinite at {size}")
     return (
-        "for all sizes and rates by Lemmas 5 and 6; the program also checks the difference of the two sides at "
-        f"{len(ROUNDS)} of them"
+        "Lemmas 5 and 6 give the bound for all sizes and rates; the program also checks the difference of the two "
+        f"sides at {len(ROUNDS)} of them"
     )
 
 
@@ -331,4 +334,4 @@ def eq_33(inner: Fraction = Fraction(-1), half: Fraction = Fraction(1, 2)) -> st
     Both expressions are one and the same function of D: $-\langle D, F\rangle + \frac L2\|D\|^2$.
     """
     smoothness(inner, half)
-    return "smoothness, and (32) put in"
+    return "we insert (32) into the smoothness bound"

@@ -53,9 +53,9 @@ def thm_8(certificate: Values, further: Sequence[Mapping[str, Any]] = FURTHER) -
         dominant = descends_as_a_bowl(case["steps"], case["step"])
         require(dominant, f"not dominant at {case['steps']} steps of {case['step']}")
     return (
-        r"the constant $1 - \frac1{2s_*}$, below 12, for all clients, steps and $s_*\lambda L \le 1$; the exact "
-        rf"worst case up to $s_*\lambda L = \frac12$; {len(small)} certificates of that case and {len(large)} of the "
-        r"constant 1 for $s_*\lambda L$ up to 2"
+        r"we prove the constant $1 - \frac1{2s_*}$, which is below 12, for all clients, steps and "
+        rf"$s_*\lambda L \le 1$, and the exact worst case up to $s_*\lambda L = \frac12$; {len(small)} certificates "
+        rf"confirm that case, and {len(large)} confirm the constant 1 for $s_*\lambda L$ up to 2"
     )
 
 
@@ -74,6 +74,6 @@ def thm_8_proof(values: Values) -> Violation:
         abs(derived - printed),
         Fraction(0),
         assumes=assumes,
-        reads="third term as derived, L^3 lambda^4 s^4, minus the one of the printed bracket, "
-        "L^2 lambda^4 s^4, both over e^2 and |g|^2",
+        reads="we subtract the third term in the printed bracket, L^2 lambda^4 s^4, from the derived third term, L^3 "
+        "lambda^4 s^4, both divided by e^2 and |g|^2",
     )

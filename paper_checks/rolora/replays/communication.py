@@ -23,8 +23,9 @@ def table_4(values: Values) -> Violation:
         rounds,
         assumes=assumes,
         strict=True,
-        reads="SST-2, rounds that use the same number of samples if a round is 20 passes of every client over its own "
-        "share of the data, to be fewer than with 3 clients",
+        reads="for SST-2 we count the rounds that use as many samples as the rounds with 3 clients, if in each round "
+        "every client passes 20 times over its own share of the data. We compare this number with the number of "
+        "rounds with 3 clients, which should be larger",
     )
 
 
@@ -48,7 +49,8 @@ def table_8(values: Values) -> Violation:
         min(distances),
         0,
         assumes=assumes,
-        reads="number of factors, A or B, that a client sends, times rank 4, times 1024 numbers, times 1, 2, 4 or 8 "
-        "bytes, times 1, 2, 3 or 6 messages, over 1000 or 1024 for KB: for the nearest of these ways of counting (4, "
-        "1, 1024), the largest distance of the six from the printed size, beyond its rounding",
+        reads="we multiply the number of factors, A or B, that a client sends by the rank 4, by 1024 numbers, by 1, "
+        "2, 4 or 8 bytes and by 1, 2, 3 or 6 messages, and divide by 1000 or 1024 for KB. For the nearest of these "
+        "ways of counting (4, 1, 1024), we compute the largest distance of the six sizes from the printed ones, "
+        "beyond rounding",
     )

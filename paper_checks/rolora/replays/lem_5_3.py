@@ -49,9 +49,9 @@ def lem_5_3(
     square = (1 - 2 * cosine) ** 2 / (1 + 4 * cosine * (1 - cosine))
     require(abs(square - factor**2) < Fraction(1, 1000) * factor, "the first factor")
     return (
-        r"on the events by the signs of polynomials in $1 - (\delta^0)^2$; for fixed "
-        r"samples by the sign of a polynomial in its root and the step; for infinitely many samples from a function "
-        "that is concave in the squared cosine"
+        r"on the events, the signs of polynomials in $1 - (\delta^0)^2$ give the bound; for fixed samples, "
+        "the sign of a polynomial in its root and the step does; for infinitely many samples, it follows from a "
+        "function that is concave in the squared cosine"
     )
 
 
@@ -95,9 +95,9 @@ def first_step(values: Values) -> Violation:
         2 * at.q[0] ** -10,
         assumes=assumes,
         given={"m": m},
-        reads="s = eta |b*|^2, |b*| = 1, delta_0 = sine, eps_3 = eps_2, one client, m = C q samples; a "
-        "lower bound on the probability that delta_1 is above the bound, which tends to 1 with more "
-        "samples, and 2 q^-10",
+        reads="one client has m = C q samples, |b*| = 1, s = eta |b*|^2, delta_0 = sine and eps_3 = eps_2. We compare "
+        "a lower bound on the probability that delta_1 is above the bound, which tends to 1 with more samples, with 2 "
+        "q^-10",
     )
 
 

@@ -41,8 +41,8 @@ def lem_A_10(
     enough_for_minimisers(factor)
     enough_for_gradient(samples, alpha, beta)
     return (
-        "Lemma A.9 as corrected and Chernoff's bounds for two fixed vectors, for any number "
-        "of clients and dimensions; constants by intervals"
+        "we use the corrected Lemma A.9 and Chernoff's bounds for two fixed vectors, for any number of clients and "
+        "dimensions; interval arithmetic bounds the constants"
     )
 
 
@@ -70,8 +70,9 @@ def lem_A_10_as_printed(values: Values) -> Violation:
         1 - within - outside,
         2 * at.q[0] ** -10,
         assumes=assumes,
-        reads="one client, eps_3 = eps_2, m = C q samples, delta = 3/5; a lower bound on the probability of failure, "
-        "whether (49) or the mean over all samples is meant, which for every C tends to 1 as eps_2 to 0, and 2 q^-10",
+        reads="one client has m = C q samples, eps_3 = eps_2 and delta = 3/5. A lower bound on the probability of "
+        "failure, which is valid whether (49) or the mean over all samples is meant, tends to 1 for every C as eps_2 "
+        "tends to 0. We compare this lower bound with 2 q^-10",
     )
 
 
@@ -98,8 +99,8 @@ def eq_48(values: Values) -> Violation:
         2 * (1 - cosine**2) / (m - 2),
         0,
         assumes=assumes,
-        reads="one client, cosine alpha of the angle of a and a*, |b*| = 1, m samples; mean along a of "
-        "the right side of (49), 2 (1 - alpha^2) / (m - 2), where the left side is 0",
+        reads="one client has m samples, |b*| = 1, and alpha is the cosine of the angle between a and a*. Along a the "
+        "right side of (49) has the mean 2 (1 - alpha^2) / (m - 2). We compare it with the left side, which is 0",
     )
 
 
@@ -116,7 +117,7 @@ def eq_77(factor: Fraction = Fraction(100), C: Fraction = Fraction(4)) -> str:
     room = (c5 * f - 2) * LOG_2 - rest
     require(surely(room) and surely(2 * room - LOG_2) and surely(rest - 10 / EULER), "the exponents")
     require(surely(LOG_2 / interval("16/25") - 1), "q above d")
-    return "exponents by intervals, for any dimensions and thresholds"
+    return "interval arithmetic bounds the exponents, for any dimensions and thresholds"
 
 
 @replay("rolora/eq-77")
@@ -128,5 +129,5 @@ def eq_77_as_printed(values: Values) -> Violation:
         int(values["d"]),
         assumes=at.assumes,
         strict=True,
-        reads="we compare q, from below, with d: (79) needs q < d",
+        reads="(79) requires q < d. We compare a lower bound on q with d",
     )

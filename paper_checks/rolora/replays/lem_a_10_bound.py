@@ -64,9 +64,9 @@ def eq_62_as_printed(values: Values) -> Violation:
         1 - missed,
         right,
         assumes=(*thresholds, *assumes),
-        reads="one client, d = 2, cosine of the angle of a and a*, m samples; a lower bound on the "
-        "probability, and (64) for c_5 = 1/30; a smaller cosine and more samples do the same for any "
-        "c_5",
+        reads="one client has m samples, d = 2, and cosine refers to the angle between a and a*. A smaller cosine and "
+        "more samples violate (64) for any other c_5. We compare a lower bound on the probability with (64) for c_5 = "
+        "1/30",
     )
 
 
@@ -83,7 +83,7 @@ def eq_62(c5: str = SUM_IN_ALGORITHM_2, net: Fraction = Fraction(1)) -> str:
     tail_of_sum(c5, 4)
     own_samples_stay_in_the_plane()
     union_over_the_net(net)
-    return "(59) at the points of the net, and Boole's inequality"
+    return "we use (59) at the points of the net, and Boole's inequality"
 
 
 @proof("rolora/eq-62@samples-independent-of-b")
@@ -107,10 +107,10 @@ def eq_65_as_printed(values: Values) -> Violation:
         1 - missed,
         right,
         assumes=(*thresholds, *assumes, enough),
-        reads="one client, d = 2, cosine of the angle of a and a*, m samples; a lower bound on the "
-        "probability that the gradient is farther from its mean over all samples than (66), and what is "
-        "allowed with c_5 = 1/30; a smaller cosine and more samples do the same for any c_5 and any "
-        "constant in m = Omega(q)",
+        reads="one client has m samples, d = 2, and cosine refers to the angle between a and a*. A smaller cosine and "
+        "more samples violate the statement for any other c_5 and any constant in m = Omega(q). We compare a lower "
+        "bound on the probability that the gradient is farther from its mean over all samples than (66) with the "
+        "probability that is allowed for c_5 = 1/30",
     )
 
 
@@ -125,8 +125,9 @@ def eq_65_with_49(values: Values) -> Violation:
         2 * beyond(level, root),
         gradient + q**-10,
         assumes=assumes,
-        reads=f"eps_3 = 1/2, c_5 = 1/30, {READS}(74) fails for |T| > eps', with probability at least 2 p(eps'); "
-        "against 2 exp(d log(1 + 2/eps_0) - m/120) + q^-10; for any c_5 a smaller eps_2 does the same",
+        reads=f"{READS}With eps_3 = 1/2 and c_5 = 1/30, (74) fails for |T| > eps', so with probability at least 2 "
+        "p(eps'). For any other c_5 a smaller eps_2 violates the statement. We compare this probability with 2 exp(d "
+        "log(1 + 2/eps_0) - m/120) + q^-10",
     )
 
 
@@ -147,9 +148,9 @@ def eq_65_events(values: Values) -> Violation:
         (kappa**2 + 1) * sine**2,
         sine**2,
         assumes=assumes,
-        reads="b* of length 1 across a, delta = sine, level = eps', b - g = kappa delta b*; squares of "
-        "the operator norm of (67), delta^2 (1 + kappa^2), and of the bracket of (68), "
-        "delta^2",
+        reads="b* has length 1 and is orthogonal to a, delta = sine, level = eps' and b - g = kappa delta b*. We "
+        "compare the square of the operator norm in (67), which is delta^2 (1 + kappa^2), with the square of the "
+        "bracket in (68), which is delta^2",
     )
 
 
@@ -163,4 +164,4 @@ def eq_65(one: Fraction = Fraction(1), power: Fraction = Fraction(1)) -> str:
     """
     nearest_point_of_a_net(Fraction(1))
     deviation(one, power)
-    return "an identity of matrices, norms of rank one, and signs of coefficients"
+    return "we use an identity of matrices, norms of matrices of rank one, and the signs of coefficients"

@@ -27,7 +27,9 @@ from paper_checks.rolora.replays.shared.own_samples import own_samples
 from paper_checks.rolora.replays.shared.second_iteration import exactly, second_iteration
 from paper_checks.stored_values import Values, fractions
 
-PLANE = "one client, aa, au, uu: entries of X'X/m in the basis of a and u, a* = cosine a + sine u, b* = 1"
+PLANE = (
+    "for one client, aa, au and uu are the entries of X'X/m in the basis of a and u, a* = cosine a + sine u and b* = 1"
+)
 
 
 @replay("rolora/eq-50")
@@ -41,9 +43,8 @@ def eq_50(values: Values) -> Violation:
         left,
         right,
         assumes=assumes,
-        reads=f"{PLANE}; b = cosine + sine au/aa = 0, so the gradient is 0, and its mean over all "
-        "samples is -2 cosine sine (1 - 1/m) along u; |grad - mean grad|^2 and the square of "
-        "(51)",
+        reads=f"{PLANE}. As b = cosine + sine au/aa = 0, the gradient is 0, and its mean over all samples is -2 "
+        "cosine sine (1 - 1/m) along u. We compare |grad - mean grad|^2 with the square of (51)",
     )
 
 
@@ -61,8 +62,8 @@ def eq_52_as_printed(values: Values) -> Violation:
         abs(at["mean"] + 2 * cosine * sine) / 2,
         0,
         assumes=assumes,
-        reads=f"{PLANE}; w = u; the norm of (52) from below, by the size of the mean of a summand, cosine sine / m, "
-        "and (58) for any constant, where b = cosine + sine au/aa = 0",
+        reads=f"{PLANE}. For w = u, the norm in (52) is at least the size of the mean of a summand, cosine sine / m. "
+        "We compare this lower bound with (58), which is 0 for any constant because b = cosine + sine au/aa = 0",
     )
 
 
@@ -80,7 +81,7 @@ def eq_52(c2: Fraction = Fraction(8, 3), c4: str = "4.1093617075557") -> str:
     norm_of_a_product(c2)
     norm_of_rank_one()
     require(surely(interval(c4) - interval(c2) - 1 / LOG_2), "the constant c_4")
-    return "convexity, the norms of (22) to (25), and the operator norm"
+    return "we use convexity, the norms of (22) to (25), and the operator norm"
 
 
 @replay("rolora/eq-59")
@@ -92,7 +93,8 @@ def eq_59_as_printed(values: Values) -> Violation:
         abs(at["mean"] + 2 * cosine * sine) / 2,
         0,
         assumes=assumes,
-        reads=f"{PLANE}; w = u; the mean of a summand of (51) over all samples, cosine sine / m, against 0",
+        reads=f"{PLANE}. For w = u, we compare the mean of a summand of (51) over all samples, which is cosine sine / "
+        "m, with 0",
     )
 
 
@@ -105,7 +107,7 @@ def eq_59(c5: str = SUM_IN_ALGORITHM_2) -> str:
     """
     tail_of_sum(c5, 4)
     own_samples_stay_in_the_plane()
-    return "Chernoff's bound for two fixed vectors, and a probability against its root"
+    return "we use Chernoff's bound for two fixed vectors, and compare a probability with its root"
 
 
 @proof("rolora/eq-59@samples-independent-of-b")
@@ -119,7 +121,7 @@ def eq_59_independent(c5: str = SUM_OF_FRESH_SAMPLES) -> str:
     tail_of_sum(c5, 1)
     best = same((e - sympy.log(1 + e)).subs(e, 1) / 2, (1 - sympy.log(2)) / 2)
     require(best, "the largest constant")
-    return "Chernoff's bound for a fixed vector at any angle to w"
+    return "we use Chernoff's bound for a fixed vector at any angle to w"
 
 
 @proof("rolora/eq-59@with-the-samples-of-lemma-a-10")
@@ -134,7 +136,7 @@ def eq_59_enough(c5: Fraction = Fraction(9, 200), columns: Fraction = Fraction(1
     size = 1 / (interval(columns) * LOG_2)
     k = iv.sqrt(size) + iv.sqrt(2 * interval(c5))
     require(surely(1 - 2 * k - k**2), "the number of samples")
-    return "the singular values of all samples"
+    return "we use the singular values of all samples"
 
 
 @replay("rolora/eq-59@same-samples-in-all-iterations")
@@ -156,7 +158,7 @@ def eq_59_as_read(values: Values) -> Violation:
         1 - found.missed,
         2 * enclose("exp", -c_5 * e_3**2 * n)[1],
         assumes=assumes,
-        reads="one client, n samples, d dimensions in addition to the plane of a and a*, second iteration on the "
-        "samples of the first; a lower bound on the probability, and the bound for c_5; more samples do the same for "
-        "any c_5",
+        reads="one client has n samples with d dimensions in addition to the plane of a and a*, and its second "
+        "iteration uses the samples of the first. More samples violate the bound for any other c_5. We compare a "
+        "lower bound on the probability with the bound for this c_5",
     )

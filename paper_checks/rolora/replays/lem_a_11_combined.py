@@ -95,7 +95,7 @@ def eq_116(
     require(second >= 4, "the second factor")
     slope_in_the_mean()
     slope_by_itself(samples)
-    return "(106), (109) with the threshold of (116), and (115); singular values of N clients"
+    return "we use (106), (115), (109) with the threshold of (116), and the singular values of N clients"
 
 
 @replay("rolora/eq-117", step="eta |b*|^2", delta="delta_t = delta_0", eps="eps'", tilde="eps~")
@@ -118,8 +118,8 @@ def eq_117_as_printed(values: Values) -> Violation:
         1 - 2 * s * (D - eps) + 2 * s * shift,
         assumes=assumes,
         given={"E_1 over delta at b = g": abs(1 - 2 * s * D)},
-        reads="D = 1 - delta^2; 0, which E_1 + E_2 is at least, against the numerator of C, 1 - 2 step (D - eps) + 2 "
-        "step tilde (1 + eps)^2",
+        reads="with D = 1 - delta^2, E_1 + E_2 is at least 0. We compare 0 with the numerator of C, which is 1 - 2 "
+        "step (D - eps) + 2 step tilde (1 + eps)^2",
     )
 
 
@@ -141,4 +141,4 @@ def eq_117(limit: Fraction = Fraction(1, 2), threshold: Fraction = Fraction(1, 1
     level = threshold * D
     require(positive(sympy.expand(1 - limit * (1 + level**2 + D - level)), (D,), strict=False), "the bars")
     on_events(limit, threshold)
-    return r"signs of polynomials in $1 - (\delta^0)^2$"
+    return r"we use the signs of polynomials in $1 - (\delta^0)^2$"

@@ -40,7 +40,7 @@ def eq_102(factor: Fraction = Fraction(2), quadratic: Fraction = Fraction(1)) ->
     square = 1 - 2 * eta * along + eta**2 * size
     require(zero(square - (1 - factor * eta * along + quadratic * eta**2 * size)), "line 103")
     require(non_negative(quadratic * s**2 * h), "line 104")
-    return "the square in inner products"
+    return "we write the square in inner products"
 
 
 @replay("rolora/eq-107")
@@ -53,8 +53,8 @@ def eq_107_as_printed(values: Values) -> Violation:
         2 * q**-10,
         assumes=assumes,
         given={"x": x},
-        reads=f"{READS}(109) fails with probability at least p(x)/2, x = 250/81 eps' (1 + eps')^2, for (49) as well as "
-        f"for the mean over all samples; against 2 q^-10",
+        reads=f"{READS}(109) fails with probability at least p(x)/2, where x = 250/81 eps' (1 + eps')^2, for (49) as "
+        "well as for the mean over all samples. We compare this probability with 2 q^-10",
     )
 
 
@@ -69,8 +69,9 @@ def eq_107_put_right(values: Values) -> Violation:
         2 * q**-10,
         assumes=assumes,
         given={"x": x},
-        reads=f"{READS}eps_3 = eps_2, so tilde eps = eps_2/(1 - eps_0); (109) fails with probability at least "
-        "p(x)/2, x = 250/81 tilde eps (1 + eps')^2, for (49) as well as for the mean over all samples; against 2 q^-10",
+        reads=f"{READS}With eps_3 = eps_2, tilde eps = eps_2/(1 - eps_0), and (109) fails with probability at least "
+        "p(x)/2, where x = 250/81 tilde eps (1 + eps')^2, for (49) as well as for the mean over all samples. We "
+        "compare this probability with 2 q^-10",
     )
 
 
@@ -95,8 +96,8 @@ def eq_107_events(values: Values) -> Violation:
         4 * s * abs(uu - 1) * sine * cosine,
         4 * s * eps * (eps + 1) ** 2,
         assumes=assumes,
-        reads="one client, X'X/m = diag(1, uu) in the basis of a and u, a* = cos a + sine u; (108) and the bound of "
-        "(109)",
+        reads="for one client, X'X/m = diag(1, uu) in the basis of a and u, and a* = cos a + sine u. We compare (108) "
+        "with the bound in (109)",
     )
 
 
@@ -117,7 +118,7 @@ def eq_107(
     normal_quotient()
     enough_for_minimisers(minimisers)
     enough_for_gradient(samples, alpha, beta)
-    return r"(76), and $\delta^t \le 1$; the probability by Lemma A.10 as corrected"
+    return r"we use (76) and $\delta^t \le 1$; the corrected Lemma A.10 gives the probability"
 
 
 @replay("rolora/eq-110")
@@ -130,7 +131,7 @@ def eq_110_as_printed(values: Values) -> Violation:
         abs(4 * s * (gap * cosine + gap**2)),
         0,
         assumes=assumes,
-        reads=f"{ONE_STEP}; size of (112), where the left side of (110) is 0",
+        reads=f"{ONE_STEP}. We compute the size of (112); the left side of (110) is 0",
     )
 
 
@@ -142,7 +143,8 @@ def eq_110_with_49(values: Values) -> Violation:
         beyond(Fraction(25, 12) * level, root),
         q**-10,
         assumes=assumes,
-        reads=f"{READS}(112) exceeds (115) for T > 25/12 eps', with probability at least p(25/12 eps'); against q^-10",
+        reads=f"{READS}(112) exceeds (115) for T > 25/12 eps', so with probability at least p(25/12 eps'). We compare "
+        "this probability with q^-10",
     )
 
 
@@ -157,4 +159,7 @@ def eq_110(linear: Fraction = Fraction(1), sign: int = 1, minimisers: Fraction =
     slope_on_the_event(linear, sign)
     normal_quotient()
     enough_for_minimisers(minimisers)
-    return "an identity in inner products, and signs of coefficients; the probability by Lemma A.9 as corrected"
+    return (
+        "we use an identity in inner products and the signs of coefficients; the corrected Lemma A.9 gives the "
+        "probability"
+    )

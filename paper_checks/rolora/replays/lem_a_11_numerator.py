@@ -51,7 +51,8 @@ def eq_81_as_printed(values: Values) -> Violation:
         0,
         assumes=assumes,
         given={"P a+": left, "(85)": right},
-        reads=f"{ONE_STEP}; distance of both sides of (85), along the unit vector across a*",
+        reads=f"{ONE_STEP}. We compute the distance between the two sides of (85), along the unit vector orthogonal "
+        "to a*",
     )
 
 
@@ -67,7 +68,7 @@ def eq_81(factor: Fraction = Fraction(2), sign: int = 1) -> str:
     mean = 2 * (bb * pa - own * (1 - length))  # the second term in units of a*
     right = pa * (1 - factor * eta * bb) + sign * eta * (mean - pg)
     require(zero((pa - eta * pg - right).subs(length, 1)), "line 85")
-    return r"the step as a combination of Pa and of what P makes of the gradient; $Pa^* = 0$"
+    return "the step is a combination of Pa and the projected gradient, and $Pa^* = 0$"
 
 
 @replay("rolora/eq-86")
@@ -81,7 +82,7 @@ def eq_86_as_printed(values: Values) -> Violation:
         abs(-sine - s * cosine * at["across"]),
         sine * abs(1 - 2 * s * at["b"] ** 2) + s * off,
         assumes=assumes,
-        reads=f"{ONE_STEP}; both sides of (88) times the length of the step",
+        reads=f"{ONE_STEP}. We compare the two sides of (88), multiplied by the length of the step",
     )
 
 
@@ -99,7 +100,7 @@ def eq_86(second: Fraction = Fraction(1), factor: Fraction = Fraction(2)) -> str
     step = pa * (1 - s1 * 2 * b2)
     require(zero(step - pa * (1 - s1 * factor * b2)), "the factor of Pa")
     require(second >= 1, "the deviation")
-    return "the triangle inequality, and a projection"
+    return "we use the triangle inequality and a projection"
 
 
 @replay("rolora/eq-90")
@@ -126,7 +127,7 @@ def eq_90(
     normal_quotient()
     enough_for_minimisers(minimisers)
     enough_for_gradient(samples, alpha, beta)
-    return r"(76), times $\eta$; the probability by Lemma A.10 as corrected"
+    return r"we multiply (76) by $\eta$; the corrected Lemma A.10 gives the probability"
 
 
 FAR = Fraction(1, 2**500)
@@ -141,7 +142,8 @@ def eq_92_as_printed(values: Values) -> Violation:
         beyond(level, root) - FAR,
         q**-10,
         assumes=assumes,
-        reads=f"{READS}(95) fails for eps' < -T <= 1, with probability at least p(eps') - 2^-500; against q^-10",
+        reads=f"{READS}(95) fails for eps' < -T <= 1, so with probability at least p(eps') - 2^-500. We compare this "
+        "probability with q^-10",
     )
 
 
@@ -159,7 +161,7 @@ def eq_92(share: Fraction = Fraction(1), power: Fraction = Fraction(2), minimise
     require(non_negative(share * (gap + h) - gap), "the event")  # gap + h = eps' delta
     normal_quotient()
     enough_for_minimisers(minimisers)
-    return "the triangle inequality, and the length of g; the probability by Lemma A.9 as corrected"
+    return "we use the triangle inequality and the length of g; the corrected Lemma A.9 gives the probability"
 
 
 @replay("rolora/eq-96")
@@ -174,8 +176,8 @@ def eq_96_as_printed(values: Values) -> Violation:
         beyond(Fraction(5, 4) * level, root) - FAR,
         q**-10,
         assumes=assumes,
-        reads=f"{READS}at delta_t = delta_0 (99) fails for 5/4 eps' < -T <= 1, with probability at least p(5/4 eps') - "
-        "2^-500; against q^-10",
+        reads=f"{READS}At delta_t = delta_0, (99) fails for 5/4 eps' < -T <= 1, so with probability at least p(5/4 "
+        "eps') - 2^-500. We compare this probability with q^-10",
     )
 
 
@@ -196,7 +198,7 @@ def eq_96(less: Fraction = Fraction(1), bound: Fraction = Fraction(1), minimiser
     require(non_negative((D + more) + (level * x) ** 2 - level - (D - level)), "line 99")
     normal_quotient()
     enough_for_minimisers(minimisers)
-    return "squares, and the order of the angles; the probability by Lemma A.9 as corrected"
+    return "we compare squares and use the order of the angles; the corrected Lemma A.9 gives the probability"
 
 
 @replay("rolora/eq-100", step="eta |b*|^2", D="1 - delta_0^2", eps="eps'", delta="delta_t")
@@ -214,8 +216,8 @@ def eq_100_as_printed(values: Values) -> Violation:
         abs(1 - 2 * s * square),
         abs(1 - 2 * s * (D - eps)),
         assumes=assumes,
-        reads="b = g, so |b|^2 / |b*|^2 = 1 - "
-        "delta^2; E_1 over delta, |1 - 2 step (1 - delta^2)|, against (101), |1 - 2 step (D - eps)|",
+        reads="with b = g we have |b|^2 / |b*|^2 = 1 - delta^2. We compare E_1 over delta, which is |1 - 2 step (1 - "
+        "delta^2)|, with (101), which is |1 - 2 step (D - eps)|",
     )
 
 
@@ -232,4 +234,4 @@ def eq_100(threshold: Fraction = Fraction(1, 16)) -> str:
     require(sympy.expand(identity) == 0, "the identity")
     level = threshold * D
     require(positive(sympy.expand(2 - (1 + level**2) - (D - level)), (D,), strict=False), "half the step")
-    return r"the sum of both sides without bars is $2 - 2s(\beta + \ell)$"
+    return r"without the bars, the sum of both sides is $2 - 2s(\beta + \ell)$"

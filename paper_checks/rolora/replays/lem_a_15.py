@@ -32,7 +32,8 @@ def lem_A_15_as_printed(values: Values) -> Violation:
         abs(total - mean),
         0,
         assumes=assumes,
-        reads="a* = (1, 0), a^t = a, b = rows b_i*; inner product with mean b* of b^{t+1}, formula minus mean",
+        reads="a* = (1, 0), a^t = a, and the rows of b are the b_i*. We compute the inner product of b^{t+1} with "
+        "mean b*, by the formula and as the mean over the clients, and take the difference",
     )
 
 
@@ -50,7 +51,10 @@ def eq_249_steps(factor: Fraction, mean_power: Fraction) -> str:
     require(sympy.expand(moved.coeff(t, 1) - inner(slope, H)) == 0, "the client's gradient")
     mean_slope = plus((factor * inner(B, B), A), (-factor * inner(MEAN, B), TRUTH))
     require(sympy.expand(over_clients(inner(slope, H)) - inner(mean_slope, H)) == 0, "the mean gradient")
-    return "a completed square, the gradient along every direction, and their means, for any number of clients"
+    return (
+        "we complete the square and take the means of the minimisers and of the gradients along every direction, for "
+        "any number of clients"
+    )
 
 
 @proof("rolora/lem-A.15")
@@ -72,8 +76,8 @@ def eq_249_as_printed(values: Values) -> Violation:
         abs(total - mean),
         0,
         assumes=assumes,
-        reads="a* = (1, 0), b = rows b_i*, b_i = b_i* times the first of a; inner products with mean b*, "
-        "sum minus mean",
+        reads="a* = (1, 0), the rows of b are the b_i*, and b_i is b_i* times the first entry of a. We compute the "
+        "inner products of the sum and of the mean with mean b*, and take the difference",
     )
 
 

@@ -31,8 +31,8 @@ def lem_A_16(factor: Fraction = Fraction(2), longest: Fraction = Fraction(1, 2))
     at_least(Fraction(1, 2), longest=longest)
     sines_decrease(factor, longest)
     return (
-        r"the squared length of the step is $1 + 4s^2u(1-u) \ge 1$, and $0 \le 1 - 2s(1-u) "
-        r"\le 1 - 2s(1-\delta_0^2)$, by signs of coefficients"
+        r"the squared length of the step is $1 + 4s^2u(1-u) \ge 1$, and $0 \le 1 - 2s(1-u) \le 1 - 2s(1-\delta_0^2)$, "
+        "as the signs of the coefficients show"
     )
 
 
@@ -64,7 +64,7 @@ def eq_255(factor: Fraction = Fraction(2)) -> str:
     require(same_vector(after, written), "the step")
     require(not across(TRUTH), "P a* is not 0")
     require(same_vector(across(after), plus((1 - 2 * ETA * squares, across(A)))), "(258)")
-    return r"the part of the step orthogonal to $a^*$, as a combination of vectors"
+    return "we write the part of the step orthogonal to $a^*$ as a combination of vectors"
 
 
 @proof("rolora/eq-263")
@@ -85,7 +85,7 @@ def eq_263(four: Fraction = Fraction(4), cross: Fraction = Fraction(4), sign: in
     rest = sympy.Symbol("rest", nonnegative=True)
     excess = sympy.expand(last - 1).subs(COSINE**2, 1 / (1 + rest)) * (1 + rest) ** 2
     require(non_negative(sympy.cancel(excess)), "(268)")
-    return "the squared length of the step in inner products, and a sign"
+    return "we write the squared length of the step in inner products and use a sign"
 
 
 @proof("rolora/eq-270")
@@ -99,4 +99,4 @@ def eq_270(factor: Fraction = Fraction(2), longest: Fraction = Fraction(1, 2)) -
     at_least(2, factor=factor)
     at_least(Fraction(1, 2), longest=longest)
     sines_decrease(factor, longest)
-    return "the three inequalities by signs of coefficients"
+    return "the signs of coefficients give the three inequalities"

@@ -65,8 +65,8 @@ def lem_A_9(factor: Fraction = Fraction(20)) -> str:
     enough_for_minimisers(factor)
     least_quotient()
     return (
-        "the exact law of a client's minimiser, bounds on its tail from both sides, a "
-        "union over the clients, and the number of samples by intervals"
+        "we use the exact law of a client's minimiser, two-sided bounds on its tail and a union bound over the "
+        "clients; interval arithmetic gives the number of samples"
     )
 
 
@@ -84,8 +84,9 @@ def lem_A_9_as_printed(values: Values) -> Violation:
         enclose("exp", -((x + 1) ** 2))[0],
         at.q[0] ** -10,
         assumes=(*at.assumes, one),
-        reads="one client, m = C q samples; exp(-(x + 1)^2) with x = eps' (m/2)^(1/2), which the probability of "
-        "failure is at least, and q^-10; for any C, a smaller eps_2 does not change x and makes q arbitrarily large",
+        reads="one client has m = C q samples. The probability of failure is at least exp(-(x + 1)^2) with x = eps' "
+        "(m/2)^(1/2). For any C, a smaller eps_2 does not change x and makes q arbitrarily large. We compare this "
+        "lower bound with q^-10",
     )
 
 
@@ -105,7 +106,7 @@ def eq_43(factor: Fraction = Fraction(28), C: Fraction = Fraction(4)) -> str:
     sums = 2 * iv.exp(-net * 2 * LOG_2) + iv.exp(-lower * 2 * LOG_2)
     met = surely(net) and surely(lower) and surely(1 - sums) and surely(rest - 10 / EULER)
     require(met, "the exponents")
-    return "exponents by intervals, for any number of clients, any thresholds and d from 2 on"
+    return r"interval arithmetic bounds the exponents for any number of clients, any thresholds and $d \ge 2$"
 
 
 @replay("rolora/eq-43")
@@ -123,7 +124,7 @@ def eq_43_as_printed(values: Values) -> Violation:
         enclose("ln", 2 * int(values["N"]))[0] + net,
         -10 * enclose("ln", at.q[0])[0],
         assumes=at.assumes,
-        reads="m = C q samples, C the constant of Omega, c_3 at its largest; logarithms of N p_0, from below, and of "
-        "q^-10, the ends of the chain: for any C, a smaller eps_2 does not change the first and makes the second "
-        "arbitrarily small",
+        reads="there are m = C q samples, where C is the constant of Omega, and c_3 is at its largest. N p_0 and "
+        "q^-10 are the ends of the chain. For any C, a smaller eps_2 does not change the first and makes the second "
+        "arbitrarily small. We compare a lower bound on log(N p_0) with log(q^-10)",
     )

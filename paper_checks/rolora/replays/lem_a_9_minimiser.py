@@ -20,7 +20,7 @@ def eq_18(c1: Fraction = Fraction(16, 9)) -> str:
     $c_1$ works: by Cramer's theorem the first bound is the rate, and over $\epsilon^2$ it tends to the second.
     """
     tail_of_length(c1)
-    return "Chernoff's bound for a chi-square variable"
+    return "Chernoff's bound for a chi-square variable gives the probability"
 
 
 @replay("rolora/eq-18")
@@ -41,9 +41,9 @@ def eq_18_as_printed(values: Values) -> Violation:
         1 - found.missed,
         2 / (n * (times - 1) ** 2),
         assumes=assumes,
-        reads="one client, n samples, d dimensions in addition to the plane of a and a*, second iteration on the "
-        "samples of the first; probabilities, from below that |X a|^2 is more than that many times n, and from above "
-        "for a standard normal vector instead of X a",
+        reads="one client has n samples with d dimensions in addition to the plane of a and a*, and its second "
+        "iteration uses the samples of the first. We compare a lower bound on the probability that |X a|^2 > times n "
+        "with an upper bound on the same probability for a standard normal vector instead of X a",
     )
 
 
@@ -55,4 +55,4 @@ def eq_19(share: Fraction = Fraction(1)) -> str:
     \frac12\epsilon_0^2) \ge \|v\|(1 - k\epsilon_0)$ for $k \ge \frac12$; k = 1 is printed.
     """
     nearest_point_of_a_net(share)
-    return "unit vectors at the nearest point of the net"
+    return "we compare a unit vector with the nearest point of the net"

@@ -21,7 +21,7 @@ def eq_22(c2: Fraction = Fraction(8, 3)) -> str:
     a and w are fixed, or independent of the samples; given them, $a^\top x_{i,j}$ and $x_{i,j}^\top v$ are normal.
     """
     norm_of_a_product(c2)
-    return "a square, the inequality of Cauchy and Schwarz, and a Gaussian integral"
+    return "we use a square, the Cauchy-Schwarz inequality and a Gaussian integral"
 
 
 def mean_size(found: Second) -> Fraction:
@@ -41,8 +41,8 @@ def least_c_2(c_2: Fraction) -> tuple[Hypothesis, ...]:
 
 
 SUMMANDS = (
-    "one client, n samples, d dimensions in addition to the plane of a and a*, second iteration on the samples of the "
-    "first"
+    "one client has n samples with d dimensions in addition to the plane of a and a*, and its second iteration uses "
+    "the samples of the first"
 )
 
 
@@ -54,8 +54,9 @@ def eq_22_as_printed(values: Values) -> Violation:
         mean_size(found),
         c_2,
         assumes=(*found.assumes, *least_c_2(c_2)),
-        reads=f"{SUMMANDS}; the norm of a summand, from below by its mean size, and the last bound, from above with 1 "
-        "for the operator norm; for a larger c_2 more dimensions do the same",
+        reads=f"{SUMMANDS}. The norm of a summand is at least its mean size. For a larger c_2, more dimensions "
+        "violate the last bound. We compare the mean size with the last bound, in which we replace the operator norm "
+        "by 1, which is larger",
     )
 
 
@@ -72,7 +73,7 @@ def eq_26(c3: str = "0.3774") -> str:
     $\lambda = g$, so no larger $c_3$ works.
     """
     tail_of_products(c3)
-    return "Chernoff's bound for products of normal variables"
+    return "we use Chernoff's bound for products of normal variables"
 
 
 @replay("rolora/eq-26")
@@ -93,8 +94,9 @@ def eq_26_as_printed(values: Values) -> Violation:
         cosine**-2 - 1,
         0,
         assumes=assumes,
-        reads="the exponent of (28) for w at that angle to b* over that for w along b* is cosine^-2; that less 1, "
-        "which is the same for (29), whose exponent is c_3 eps_2^2 m for every w",
+        reads="the exponent of (28) for a w at that angle to b*, divided by the exponent for a w along b*, is "
+        "cosine^-2. For (29), whose exponent is c_3 eps_2^2 m for every w, the quotient is 1. We compute the quotient "
+        "minus 1",
     )
 
 
@@ -113,7 +115,7 @@ def eq_30(c2: Fraction = Fraction(8, 3)) -> str:
     terms = non_negative(m * largest**2 - m * norm**2) and non_negative(largest - norm)
     order = c2 >= 1 and sympy.expand(e * m / c2 - e**2 * m / c2**2 - e * m * (c2 - e) / c2**2) == 0
     require(terms and order, "the terms of the minimum")
-    return r"(22) to (25) in both terms, and $\epsilon_2 < 1 \le c_2$"
+    return r"we use (22) to (25) in both terms, and $\epsilon_2 < 1 \le c_2$"
 
 
 @replay("rolora/eq-30")
@@ -131,6 +133,6 @@ def eq_30_as_printed(values: Values) -> Violation:
         e_2 * n / c_2,
         e_2 * n / size if size > 0 else e_2 * n / c_2,
         assumes=assumes,
-        reads=f"{SUMMANDS}; the right side of (31), and from above the left one, which is to be at least as large; for "
-        "a larger c_2 more dimensions do the same",
+        reads=f"{SUMMANDS}. For a larger c_2, more dimensions violate (31). We compare the right side of (31) with an "
+        "upper bound on the left side, which should be at least as large",
     )

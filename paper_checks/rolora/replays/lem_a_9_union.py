@@ -46,7 +46,7 @@ def eq_32(one: Fraction = Fraction(1), per: Fraction = Fraction(100)) -> str:
     require(sympy.cancel((1 + x / 2) / (x / 2) - (2 + one * x) / x) == 0, "the volumes of balls")
     require(sympy.simplify(sympy.exp(d * sympy.log(1 + 2 / x)) - (one + 2 / x) ** d) == 0, "the power")
     every_factor(1 / per)
-    return "Boole's inequality, volumes of balls, a power, and singular values for every a"
+    return "we use Boole's inequality, volumes of balls, a power, and singular values for every a"
 
 
 @proof("rolora/eq-36")
@@ -71,7 +71,7 @@ def eq_36(c1: Fraction = Fraction(16, 9), c3: str = "0.3774", every: Fraction = 
     tail_of_length(c1)
     tail_of_products(c3)
     every_factor(every)
-    return "(18) and (26), singular values for every a, and a union over the clients"
+    return "we use (18) and (26), singular values for every a, and a union bound over the clients"
 
 
 @proof("rolora/eq-38")
@@ -87,4 +87,4 @@ def eq_38(weight: Fraction = Fraction(1), power: Fraction = Fraction(1)) -> str:
     require(sympy.expand(squares) == 0 and weight >= 1, "the mean")
     norm_of_rank_one()
     require(sympy.simplify(x**power - x) == 0, "the angle distance")
-    return "the triangle inequality for multiples of one vector, and the norm of rank one"
+    return "we use the triangle inequality for multiples of one vector and the norm of a matrix of rank one"

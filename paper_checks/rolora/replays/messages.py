@@ -23,7 +23,8 @@ def txt_half_cost_as_printed(values: Values) -> Violation:
         abs(outputs - Fraction(inputs + outputs, 2)),
         0,
         assumes=assumes,
-        reads="B is r x outputs, A is inputs x r; distance of B from half of both, over r",
+        reads="B is r x outputs and A is inputs x r. We compute the distance of the size of B from half the size of "
+        "both, divided by r",
     )
 
 
@@ -74,7 +75,7 @@ def txt_half_cost(share: Fraction = Fraction(1, 2)) -> str:
     require(zero(counts["FFA-LoRA"][0] * (inputs + outputs) - counts["LoRA"][0] * outputs), "FFA-LoRA's share")
     total_in, total_out = (sum(shape[k] for shape in LLAMA_2_7B) for k in range(2))
     require(abs(Fraction("0.544") - Fraction(total_out, total_in + total_out)) < Fraction("0.0005"), "Llama")
-    return "sizes of the factors, summed over the matrices"
+    return "we add the sizes of the factors over the matrices"
 
 
 @proof("rolora/txt-half-cost@square-matrices")
@@ -89,4 +90,4 @@ def txt_half_cost_square(share: Fraction = Fraction(1, 2)) -> str:
     square_matrices_send(share)
     total_in, total_out = (sum(shape[k] for shape in ROBERTA_LARGE) for k in range(2))
     require(total_in == total_out == 9216, "a layer of RoBERTa-Large")
-    return "sizes of the factors of a square matrix, and of a layer of RoBERTa-Large"
+    return "we count the sizes of the factors of a square matrix and of a layer of RoBERTa-Large"

@@ -26,7 +26,7 @@ def s5_saturate(share: Fraction = Fraction(1)) -> str:
     whole = j * own**2 - 2 * h * own * b + f * b**2
     least = share * own**2 * (j - h**2 / f)
     require(sympy.simplify(whole - f * (b - h / f * own) ** 2 - least) == 0, "the least value")
-    return "a square is completed, and the inequality of Cauchy and Schwarz"
+    return "we complete the square and use the Cauchy-Schwarz inequality"
 
 
 @replay("rolora/prop-5.5")
@@ -49,8 +49,8 @@ def prop_5_5_every(values: Values) -> Violation:
         least,
         1 + constant / (N * m),
         assumes=assumes,
-        reads="constant = K; expected loss over |b*|^2 delta_0^2, from below, with 1/chi^2_2 cut off "
-        "where chi^2_2 < 2^-halvings, and 1 + K/(Nm); more halvings pass any K",
+        reads="K = constant. Our lower bound on the expected loss over |b*|^2 delta_0^2 omits 1/chi^2_2 for chi^2_2 < "
+        "2^-halvings, and with more halvings it exceeds the printed bound for any K. We compare it with 1 + K/(Nm)",
     )
 
 
@@ -74,6 +74,6 @@ def prop_5_5(four: Fraction = Fraction(4), two: Fraction = Fraction(2), constant
     expected_loss(four, two)
     second_term_is_at_most(constant)
     return (
-        r"the loss as a sum of two orthogonal parts, for every $m \ge 3$ and any number of "
-        r"clients; $Nm|\tilde c| \le 1$"
+        r"the loss is a sum of two orthogonal parts, for every $m \ge 3$ and any number of clients; $Nm|\tilde c| \le "
+        "1$"
     )

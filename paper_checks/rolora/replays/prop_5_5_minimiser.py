@@ -86,8 +86,8 @@ def eq_230_as_printed(values: Values) -> Violation:
         least,
         constant,
         assumes=assumes,
-        reads="one sample, cosine alpha; E|v'u_2| from below, and a constant; more halvings pass any "
-        "constant, so v'u_2 has no mean",
+        reads="there is one sample, and the cosine is alpha. With more halvings our lower bound on E|v'u_2| exceeds "
+        "any constant, so v'u_2 has no mean. We compare it with a constant",
     )
 
 
@@ -125,8 +125,8 @@ def eq_237_as_printed(values: Values) -> Violation:
         least / N,
         constant,
         assumes=assumes,
-        reads="one sample, cosine alpha; E|u_1'u_2| from below, and a constant; more halvings pass any "
-        "constant, so u_1'u_2 has no mean",
+        reads="there is one sample, and the cosine is alpha. With more halvings our lower bound on E|u_1'u_2| exceeds "
+        "any constant, so u_1'u_2 has no mean. We compare it with a constant",
     )
 
 

@@ -35,7 +35,8 @@ def eq_207_as_printed(values: Values) -> Violation:
         square + 2 * alpha**2,
         square,
         assumes=assumes,
-        reads="N = 2, m samples, cosine alpha; bracket of (208), and N^2 E[z_2^2] = E[s_2^2]",
+        reads="for N = 2, m samples and the cosine alpha, we compare the bracket of (208) with N^2 E[z_2^2], which is "
+        "E[s_2^2]",
     )
 
 
@@ -63,7 +64,7 @@ def eq_205_as_printed(values: Values) -> Violation:
         Fraction(1, m),
         Fraction(1, m - 2),
         assumes=assumes,
-        reads="m samples; E[R^2], from below, and its printed value",
+        reads="for m samples, we compare a lower bound on E[R^2] with its printed value",
     )
 
 
@@ -123,7 +124,7 @@ def eq_241_as_printed(values: Values) -> Violation:
         abs(sine**2 * ((yy - xy**2 / xx) / m - printed)),
         0,
         assumes=assumes,
-        reads="one client, x = Xa, y = Xu, a* = cos a + sine u; distance of (241) from (242)",
+        reads="for one client with x = Xa, y = Xu and a* = cos a + sine u, we compute the distance of (241) from (242)",
     )
 
 

@@ -39,7 +39,7 @@ def prop_A_17(share: Fraction = Fraction(1), spread: Fraction = Fraction(1)) -> 
     minimiser_of_a_client()
     stated = spread * GAMMA_SQUARED + share * MEAN_SQUARED * SINE_SQUARED
     require(same(loss(A, plus((COSINE, MEAN))), stated), "the loss")
-    return "the clients' minimisers by a completed square, and the loss at their mean"
+    return "completing the square gives the clients' minimisers, and we evaluate the loss at their mean"
 
 
 @proof("rolora/eq-274")
@@ -63,4 +63,4 @@ def eq_274(cross: Fraction = Fraction(0), split: Fraction = Fraction(1), last: F
     side = plus((1, TRUTH), (-COSINE, A))
     require(same(square(off), inner(side, side) * MEAN_SQUARED), "(284)")
     require(same(whole, GAMMA_SQUARED + last * MEAN_SQUARED * SINE_SQUARED), "(285)")
-    return "every line as an identity in inner products"
+    return "every line is an identity in inner products"

@@ -41,8 +41,8 @@ def txt_exponential(factor: Fraction = Fraction(2), reach: Fraction = Fraction(1
     tangent = t * ratio(1, t**2 / (1 + t**2))
     require(sympy.limit(1 / tangent**2 - 1 / t**2, t, 0) == 8, "the limit at 1")
     return (
-        r"the exact factor of the tangent, $1 - \frac{2\kappa}{1 + 2\kappa u}$, between its "
-        "ends; the losses; the limit at the largest step"
+        r"we use the exact factor of the tangent, $1 - \frac{2\kappa}{1 + 2\kappa u}$, between its ends, the losses, "
+        "and the limit at the largest step"
     )
 
 
@@ -81,6 +81,7 @@ def txt_exponential_as_printed(values: Values) -> Violation:
         Fraction(1),
         assumes=assumes,
         strict=True,
-        reads="unlimited samples, kappa = step = eta ||b*||^2; limit of T'/T = ((1 + T - 2 kappa)/(1 + T + 2 kappa "
-        "T))^2 as the squared tangent T goes to 0, which exponential convergence needs below 1",
+        reads="with unlimited samples and kappa = step = eta ||b*||^2, an iteration multiplies the squared tangent T "
+        "by T'/T = ((1 + T - 2 kappa)/(1 + T + 2 kappa T))^2. We compare 1 with the limit of this factor as T tends "
+        "to 0, which should be below 1 for exponential convergence",
     )

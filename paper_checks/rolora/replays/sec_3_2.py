@@ -23,6 +23,6 @@ def eq_1(values: Values) -> Violation:
         assumes=assumes,
         given={"(1)": products, "(2)": means},
         strict=True,
-        reads="with two clients whose A and B are numbers, we compare 0 with the distance of (1) and (2), "
-        "printed as larger",
+        reads="with two clients whose A and B are numbers, we compare 0 with the distance between (1) and (2), which "
+        "the paper prints as larger",
     )

@@ -18,7 +18,8 @@ def txt_odd_even(values: Values) -> Violation:
         abs(rank * columns - rows * rank),
         0,
         assumes=assumes,
-        reads="numbers that a client sends in the odd round: difference of B, by (3), and A, by the sentence",
+        reads="we compute the difference in size between B, which a client sends in the odd round by (3), and A, "
+        "which it sends by the sentence",
     )
 
 
@@ -35,7 +36,8 @@ def eq_4(values: Values) -> Violation:
         0,
         assumes=assumes,
         given={"left": products, "right": aggregated},
-        reads="two clients, A_i^(t+1) and, as in (3), B_i^(t+1) numbers; distance of both sides of (4)",
+        reads="for two clients whose A_i^(t+1) and B_i^(t+1) are numbers, with B as in (3), we compute the distance "
+        "between the two sides of (4)",
     )
 
 
@@ -53,8 +55,9 @@ def s4_cost_as_printed(values: Values) -> Violation:
         apart,
         0,
         assumes=assumes,
-        reads="one layer with two inputs, rank 1 and one output, whose loss is the output; x and other x have the same "
-        "xA, which determines the gradient of B; largest difference of the gradients of A, which xA does not determine",
+        reads="a layer has two inputs, rank 1 and one output, and its loss is the output. The inputs x and other x "
+        "have the same xA, which determines the gradient of B. We compute the largest difference between their "
+        "gradients of A, which xA does not determine",
     )
 
 

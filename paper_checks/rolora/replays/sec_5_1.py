@@ -16,4 +16,4 @@ def asm_5_1(power: Fraction = Fraction(2), limit: Fraction = Fraction(1)) -> str
     r"""Any bound does: $\eta\|b^*\|^2 \le \eta L_{max}^2 \le 1$ if $\eta \le 1/L_{max}^2$ and $\|b^*\| \le L_{max}$."""
     bound = u + h  # for |b*| = u
     require(power.denominator == 1 and not_negative(limit - u**2 / bound**power), "the step over the bound")
-    return r"$\eta\|b^*\|^2 \le 1$ from $\eta \le 1/L_{max}^2$, by signs of coefficients"
+    return r"$\eta\|b^*\|^2 \le 1$ from $\eta \le 1/L_{max}^2$, as the signs of the coefficients show"

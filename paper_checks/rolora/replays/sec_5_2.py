@@ -35,5 +35,5 @@ def exp_5_2(values: Values) -> Violation:
         max(map(abs, [*in_A, *in_B])),
         assumes=assumes,
         strict=True,
-        reads="0 < the largest derivative in A and B at the start",
+        reads="we compare 0 with the largest derivative in A and B at the start, which should be greater",
     )

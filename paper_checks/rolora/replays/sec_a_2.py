@@ -23,7 +23,7 @@ def lem_A_3(half: Fraction = Fraction(1, 2)) -> str:
     E\,e^{\xi^2/2}e^{v^2/2} \le (Ee^{\xi^2}\,Ee^{v^2})^{1/2} \le 2$, by Cauchy and Schwarz.
     """
     require(vanishes(half * (p**2 + q**2) - p * q - half * (p - q) ** 2), "the square")
-    return "a square, and the inequality of Cauchy and Schwarz"
+    return "we use a square and the Cauchy-Schwarz inequality"
 
 
 @proof("rolora/lem-A.4")
@@ -55,7 +55,7 @@ def lem_A_4(numerator: Fraction = Fraction(16), quarter: Fraction = Fraction(1, 
     require(vanishes(1 - 4 * K / (numerator / 3 * K) - Fraction(1, 4)), "the mixed moment")
     require(Fraction(1, 2) * (1 + Fraction(1, 3) / (1 - Fraction(1, 4))) <= 1, "the series of the exponential")
     require(surely(EULER - 1 - 1 / EULER), "the exponential beyond 1")
-    return "the exponential moments of a centred variable, mixed by a normal law"
+    return "we mix the exponential moments of a centred variable with a normal law"
 
 
 @replay("rolora/cor-A.5")
@@ -66,8 +66,8 @@ def cor_A_5_as_printed(values: Values) -> Violation:
         (first**2 + second**2) * Fraction(8, 3),
         first**2 * Fraction(8, 3),
         assumes=(Hypothesis("second entry of a", second, "!=", 0),),
-        reads="N = 1 and d = 2, in units of C: 8/3 |a|^2 against the sum over i = 1 to N of a_i^2 |xi_i|^2, which the "
-        "paper prints as equal",
+        reads="for N = 1 and d = 2, in units of C, we compare 8/3 |a|^2 with the sum over i = 1 to N of a_i^2 "
+        "|xi_i|^2, which the paper prints as equal",
     )
 
 
@@ -80,7 +80,7 @@ def lem_A_7(share: Fraction = Fraction(1)) -> str:
     """
     require(vanishes((2 - (2 - 2 * p)) / 2 - p), "the squared distance of unit vectors of product p")
     require(share >= Fraction(1, 2), "the share")
-    return "unit vectors at the nearest point of the net"
+    return "we compare a unit vector with the nearest point of the net"
 
 
 @proof("rolora/thm-A.8")
@@ -95,4 +95,4 @@ def thm_A_8(c: Fraction = Fraction(1, 4)) -> str:
     require(vanishes((-y * t + y**2 * V).subs(y, t / (2 * V)) + c * t**2 / V), "the constant at the best lambda")
     require(vanishes((-t / M + (t * M / 2 - p) / M**2) + t / (2 * M) + p / M**2), "the exponent at lambda = 1/M")
     require(c <= Fraction(1, 2), "the constant at lambda = 1/M")
-    return "exponential moments and Chernoff's bound in two cases"
+    return "we use exponential moments and Chernoff's bound in two cases"

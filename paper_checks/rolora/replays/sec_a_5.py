@@ -61,8 +61,8 @@ def a5_minimiser_as_printed(values: Values) -> Violation:
         apart,
         0,
         assumes=assumes,
-        reads="a* = (1, 0), b = rows b_i*; (a', b') = sign (a*, mean b*) also has the least loss: |a' - a*|^2 + |b' - "
-        "mean b*|^2",
+        reads="a* = (1, 0), and the rows of b are the b_i*. The point (a', b') = sign (a*, mean b*) also has the "
+        "least loss. We compute |a' - a*|^2 + |b' - mean b*|^2, which would be 0 if the minimiser were unique",
     )
 
 
@@ -81,7 +81,7 @@ def a5_minimiser(excess: Fraction = Fraction(1), least: Fraction = Fraction(1)) 
     require(same(over_clients(inner(spread, spread)), GAMMA_SQUARED), "gamma^2")
     require(sympy.expand(loss(A, B) - least * GAMMA_SQUARED - excess * square(off)) == 0, "the loss")
     require(same(square(off), MEAN_SQUARED * SINE_SQUARED + inner(rest, rest)), "the second square")
-    return "two completed squares, identities in inner products"
+    return "we complete two squares and use identities in inner products"
 
 
 @proof("rolora/a5-minimiser@unit-vectors-up-to-a-common-sign")
@@ -100,7 +100,7 @@ def asm_A_12(reach: Fraction = Fraction(1)) -> str:
     r"""Any bound does: for $\eta \le 1/(2L_{max}^2)$ it gives $s = \eta\|\bar b^*\|^2 \le \frac12$, then Lemma A.16."""
     at_least(1, reach=reach)
     sines_decrease(2, reach**2 / 2)
-    return r"$\eta\|\bar b^*\|^2 \le \frac12$, and then Lemma A.16"
+    return r"we have $\eta\|\bar b^*\|^2 \le \frac12$ and then apply Lemma A.16"
 
 
 def end(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:
@@ -130,9 +130,8 @@ def a5_loss_as_printed(values: Values) -> Violation:
         square,
         wanted,
         assumes=assumes,
-        reads="global loss at (a^T, b^(T+1)) minus gamma^2, over |mean b*|^2, after T iterations of "
-        "Theorem A.14, against epsilon^2; epsilon = quotient delta_0, and the other symbols are those of "
-        "the theorem",
+        reads="the symbols are as in Theorem A.14, and epsilon = quotient delta_0. After T iterations, we compare the "
+        "global loss at (a^T, b^(T+1)) minus gamma^2, divided by |mean b*|^2, with epsilon^2",
     )
 
 
@@ -150,4 +149,4 @@ def a5_loss(share: Fraction = Fraction(1), spread: Fraction = Fraction(1)) -> st
     at = sympy.expand(reached.subs(SQUARE_A, 1).subs(COSINE**2, 1 - delta_squared))
     require(COSINE not in at.free_symbols and non_negative(bound - at), "the bound")
     tangents_decrease(2, 1, Fraction(1, 2))
-    return r"the loss as an identity, and a tangent that decreases at least geometrically"
+    return "we write the loss as an identity; the tangent decreases at least geometrically"

@@ -28,7 +28,8 @@ def table_1(values: Values) -> Violation:
         distance,
         rounding,
         assumes=assumes,
-        reads="LoRA, rank 8, 50 clients: distance of the average from the mean of its row",
+        reads="for LoRA with rank 8 and 50 clients, we compare the distance of the average from the mean of its row "
+        "with what rounding allows",
     )
 
 
@@ -53,8 +54,8 @@ def txt_table1_rolora(values: Values) -> Violation:
         fall(before, after)[0],
         spread,
         assumes=assumes,
-        reads="RoLoRA, rank 4, one data set: fall of the accuracy with more clients, in points, against "
-        "the two printed deviations added",
+        reads="for RoLoRA with rank 4 on one data set, we compare the fall of the accuracy with more clients, in "
+        "points, with the sum of the two printed deviations",
     )
 
 
@@ -73,6 +74,6 @@ def txt_table1_rolora_steps(values: Values) -> Violation:
         fall(one, two)[1],
         assumes=assumes,
         strict=True,
-        reads="rank 4, one data set, 20 and 50 clients: fall of RoLoRA's accuracy, in points, against that of the "
-        "other method, which is to be larger",
+        reads="for rank 4 on one data set, we compare the fall of RoLoRA's accuracy from 20 to 50 clients, in points, "
+        "with the fall of the other method's accuracy, which should be larger",
     )

@@ -31,5 +31,6 @@ def table_12(values: Values) -> Violation:
         abs(whole - Fraction(values["MMLU"])),
         rounding,
         assumes=assumes,
-        reads=f"{values['cell']}: distance of the accuracy on MMLU from the mean of its groups, {float(whole):.5g}",
+        reads=f"for {values['cell']}, we compare the distance of the accuracy on MMLU from the mean of its groups, "
+        f"{float(whole):.5g}, with what rounding allows",
     )

@@ -55,8 +55,8 @@ def with_deviation(values: Values) -> Violation:
         gap,
         0,
         assumes=assumes,
-        reads=f"{values['cell']}: least distance, in squared hundredths of a point, of the squared deviation of three "
-        "trials with the printed mean from what the printed deviation allows",
+        reads=f"for {values['cell']}, three trials have the printed mean. We compute the least distance of their "
+        "squared deviation from what the printed deviation allows, in squared hundredths of a point",
     )
 
 
@@ -93,8 +93,8 @@ def three_trials(values: Values) -> Violation:
         abs(nearest - Fraction(text)),
         half_unit(text),
         assumes=assumes,
-        reads=f"{values['cell']}: distance of the printed mean from the nearest mean of three trials, "
-        f"{float(nearest):.6g}",
+        reads=f"for {values['cell']}, we compare the distance of the printed mean from the nearest mean of three "
+        f"trials, {float(nearest):.6g}, with what rounding allows",
     )
 
 
@@ -122,7 +122,8 @@ def txt_table2_best(values: Values) -> Violation:
         Fraction(2776, 1000) ** 2,
         lead**2 / variance,
         assumes=assumes,
-        reads="RoLoRA against LoRA on BoolQ; square of the least significant t, and of t",
+        reads="for RoLoRA and LoRA on BoolQ, we compare the square of the least significant t with the square of "
+        "Welch's t, as large as rounding allows",
     )
 
 
@@ -139,7 +140,7 @@ def txt_table2_ffa_var(values: Values) -> Violation:
         Fraction(own) + half_unit(own),
         assumes=assumes,
         strict=True,
-        reads="PIQA, three trials: LoRA's deviation, to be less than FFA-LoRA's",
+        reads="on PIQA, with three trials, we compare LoRA's deviation with FFA-LoRA's, which should be larger",
     )
 
 

@@ -16,5 +16,6 @@ def table_6(values: Values) -> Violation:
     return Violation(
         abs(Fraction(one) - Fraction(two)),
         half_unit(one) + half_unit(two),
-        reads="LoRA, rank 4, 20 clients: difference of the two printed deviations for QNLI",
+        reads="for LoRA with rank 4 and 20 clients, we compare the difference of the two printed deviations for QNLI "
+        "with what rounding allows",
     )

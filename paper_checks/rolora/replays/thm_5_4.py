@@ -57,9 +57,8 @@ def thm_5_4(
     require(normal > fixed and 4 / normal <= (1 - fixed / normal) ** 2, "the number of samples")
     near_identity(samples, fixed, printed)
     return (
-        "Lemma 5.3 as corrected, in every iteration; the error of the product from "
-        "two orthogonal parts; the number of normal samples from the known bound on their singular "
-        "values"
+        "we apply the corrected Lemma 5.3 in every iteration; the error of the product is a sum of two orthogonal "
+        "parts; the known bound on the singular values of normal samples gives their number"
     )
 
 
@@ -101,8 +100,8 @@ def end(values: Values) -> End:
         tangent / (1 + tangent),
         eps,
         assumes,
-        f"s = eta |b*|^2, delta_0 = sine, eps = target; {MANY_SAMPLES}; the theorem asks for "
-        f" T >= 2 log(delta_0/eps) / (c (1 - delta_0^2)): T = {most}",
+        f"s = eta |b*|^2, delta_0 = sine and eps = target. We take {MANY_SAMPLES}. The theorem requires T >= 2 "
+        f"log(delta_0/eps) / (c (1 - delta_0^2)), so we take T = {most}",
     )
 
 
@@ -112,7 +111,7 @@ def missed_angle(found: End) -> Violation:
         found.square,
         found.eps**2,
         assumes=found.assumes,
-        reads=f"{found.reads}; squares of sin theta(a^T, a*) and of eps",
+        reads=f"{found.reads}. We compare the square of sin theta(a^T, a*) with the square of eps",
     )
 
 
@@ -143,7 +142,8 @@ def missed_loss(found: End) -> Violation:
         found.square,
         (1 + found.eps) * found.eps**2,
         assumes=found.assumes,
-        reads=f"{found.reads}; loss over |b*|^2, which is sin^2 theta(a^T, a*), and its bound (1 + eps) eps^2",
+        reads=f"{found.reads}. We compare the loss over |b*|^2, which is sin^2 theta(a^T, a*), with its bound (1 + "
+        "eps) eps^2",
     )
 
 
@@ -170,7 +170,9 @@ def s5_rolora_loss(four: Fraction = Fraction(4), two: Fraction = Fraction(2), fe
     """
     expected_loss(four, two)
     require(fewest >= four and two > 0, "the number of samples")
-    return "the expected loss of Proposition 5.5 at the last a; its second term is negative from 4 samples on"
+    return (
+        "we use the expected loss of Proposition 5.5 at the last a; its second term is negative for 4 or more samples"
+    )
 
 
 @proof("rolora/s5-rolora-loss@at-recovery")
@@ -204,7 +206,7 @@ def a4_c(
     left = (1 - D) * (1 + u * (1 - u)) - (1 - u) ** 2
     right = (u - D) * (1 + u * (1 - u)) + (1 - u) * u * (2 - u)
     require(sympy.expand(left - right) == 0, "half the step")
-    return r"signs of polynomials, and for $m \ge 100q$ the probability by singular values"
+    return r"we use the signs of polynomials, and for $m \ge 100q$ singular values give the probability"
 
 
 a4_c_as_printed = replay("rolora/a4-c")(one_iteration)

@@ -41,7 +41,7 @@ def a4_first_step(bound: Fraction = Fraction(3)) -> str:
     # The slope is at least 8 s - 4 s^2: s = 1/(1 + c), x = 1/(1 + y).
     slope = (f.diff(x)).subs({s: 1 / (1 + c), x: 1 / (1 + y)})
     require(non_negative(sympy.cancel(slope * (1 + c) ** 2 * (1 + y))) and f.subs(x, 1) == 4 * s, "f grows")
-    return "the step in coordinates, and its bound as an identity"
+    return "we write the step in coordinates and its bound as an identity"
 
 
 @replay("rolora/a4-first-step", square="delta_0^2", step="eta |b*|^2")
@@ -56,7 +56,7 @@ def a4_first_step_as_printed(values: Values) -> Violation:
         across / (along + across),
         square * (1 - s * x),
         assumes=assumes,
-        reads=f"{MANY_SAMPLES}; we compare delta_1^2 with its value in the bound",
+        reads=f"with {MANY_SAMPLES}, we compare delta_1^2 with its value in the bound",
     )
 
 
@@ -73,7 +73,7 @@ def eq_124(limit: Fraction = Fraction(1, 2), threshold: Fraction = Fraction(107,
     level = threshold * D
     require(positive(sympy.expand(1 - limit * (1 + level**2 + D - level)), (D,), strict=False), "the bars")
     on_events(limit, threshold)
-    return r"elementary lines, and signs of polynomials in $1 - \delta_0^2$"
+    return r"we use elementary steps and the signs of polynomials in $1 - \delta_0^2$"
 
 
 @replay("rolora/eq-124@with-the-misprints-put-right", delta="delta_t", step="eta |b*|^2", eps="eps'")
@@ -94,5 +94,8 @@ def line_144(values: Values) -> Violation:
     x = 1 - delta**2
     assumes = (*inside("delta", delta), *learning_rate(s), *inside("eps', against (1 - delta^2)/16", eps, x / 16))
     return Violation(
-        abs(1 - 2 * s * x), abs(1 - 2 * s * (x - eps)), assumes=assumes, reads="b = g; both sides of (144) over delta"
+        abs(1 - 2 * s * x),
+        abs(1 - 2 * s * (x - eps)),
+        assumes=assumes,
+        reads="with b = g, we compare the two sides of (144), divided by delta",
     )

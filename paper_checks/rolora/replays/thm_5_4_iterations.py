@@ -34,7 +34,7 @@ def eq_167(factor: Fraction = Fraction(2), power: int = 10) -> str:
     outcomes = [outcome for T in (1, 2, 3, 4) for outcome in product((0, 1), repeat=T)]
     require(all(max(outcome) <= sum(outcome) for outcome in outcomes), "the union")
     require(sympy.simplify(T * (2 / q**10) - factor * T / q**power) == 0, "failures that exclude one another")
-    return "the indicator of a union against a sum, and failures that exclude one another"
+    return "we compare the indicator of a union with a sum, and use failures that exclude one another"
 
 
 level, more = sympy.symbols("level more", nonnegative=True)
@@ -73,7 +73,7 @@ def eq_168(root_log: Fraction = Fraction(2), power: Fraction = Fraction(2)) -> s
     power_of = sympy.expand_log(sympy.log((1 - y) ** (T / 2)), force=True) - T / 2 * sympy.log(1 - y)
     equal = sympy.simplify(power_of) == 0 and sympy.simplify(taken - printed) == 0
     require(equal, "the logarithm of the power")
-    return "the logarithm of a power, and its sign"
+    return "we take the logarithm of a power and use its sign"
 
 
 @replay("rolora/eq-168")
@@ -97,9 +97,9 @@ def eq_168_as_printed(values: Values) -> Violation:
         first * (1 - c * (1 - first)) ** T,
         wanted,
         assumes=assumes,
-        reads="unlimited samples, c = eta |b*|^2, epsilon = quotient delta_0: u = delta^2 becomes "
-        "u (1 - 2c(1 - u))^2/(1 + 4c^2 u(1 - u)), T times; delta_0^2 (1 - c(1 - delta_0^2))^T against epsilon^2, which "
-        "the square of the angle distance at T does not exceed",
+        reads="with unlimited samples, c = eta |b*|^2 and epsilon = quotient delta_0, each of T iterations changes u "
+        "= delta^2 to u (1 - 2c(1 - u))^2/(1 + 4c^2 u(1 - u)). We compare delta_0^2 (1 - c(1 - delta_0^2))^T with "
+        "epsilon^2, which the square of the angle distance at T does not exceed",
     )
 
 
@@ -132,7 +132,7 @@ def eq_175(second: Fraction = Fraction(1), sharp: Fraction = Fraction(1)) -> str
     require(non_negative((level + second) * delta - gap - delta), "(179)")
     require(non_negative((1 + level) * (delta + more) - (level + 1) * delta), "(180)")
     require(non_negative(sharp**2 * (1 + level**2) * delta**2 - gap**2 - delta**2), "the sum of squares")
-    return "norms of rank one, orthogonal parts, and signs of coefficients"
+    return "we use norms of matrices of rank one, orthogonal parts, and the signs of coefficients"
 
 
 @replay("rolora/eq-175")
@@ -150,6 +150,6 @@ def eq_175_as_printed(values: Values) -> Violation:
         abs(level * delta + delta - (1 + level) * eps),
         0,
         assumes=assumes,
-        reads="first = delta_0, level = eps', delta = delta_T, target = eps; distance "
-        "of (179) from (180), printed as equal",
+        reads="with delta_0 = first, eps' = level, delta_T = delta and eps = target, we compute the distance of (179) "
+        "from (180), which the paper prints as equal",
     )

@@ -38,9 +38,9 @@ def thm_A_14_as_printed(values: Values) -> Violation:
         square,
         wanted,
         assumes=assumes,
-        reads="we compare u_T with epsilon^2; u_0 = delta_0^2, epsilon = quotient delta_0, s = step = eta "
-        "(L_max = ||mean b*|| = 1), and u becomes u (1 - 2s(1 - u))^2/(1 + 4s^2 u(1 - u)), T times; "
-        "the theorem asks for T at least log(1/quotient)/(c (1 - u_0))",
+        reads="with L_max = ||mean b*|| = 1, s = step = eta and epsilon = quotient delta_0, each of T iterations "
+        "changes u to u (1 - 2s(1 - u))^2/(1 + 4s^2 u(1 - u)), from u_0 = delta_0^2. The theorem requires T to be at "
+        "least log(1/quotient)/(c (1 - u_0)). We compare u_T with epsilon^2",
     )
 
 
@@ -78,9 +78,8 @@ def thm_A_14(
     tangents_decrease(lead, pull, longest)
     no_larger_constant(factor)
     return (
-        r"Lemma A.16 with $(1-y)^T \le e^{-yT}$; the exact factor of the tangent, "
-        r"$1 - \frac{2s}{1 + 2su}$, with $\operatorname{artanh} z \ge z$; its limit "
-        "for short steps"
+        r"we use Lemma A.16 with $(1-y)^T \le e^{-yT}$, the exact factor of the tangent, $1 - \frac{2s}{1 + 2su}$, "
+        r"with $\operatorname{artanh} z \ge z$, and its limit for short steps"
     )
 
 
@@ -90,7 +89,7 @@ def thm_A_14_tied(factor: Fraction = Fraction(2), longest: Fraction = Fraction(1
     at_least(2, factor=factor)
     at_least(Fraction(1, 2), longest=longest)
     sines_decrease(factor, longest)
-    return r"Lemma A.16 in every iteration, with $(1-y)^T \le e^{-yT}$"
+    return r"we apply Lemma A.16 in every iteration, with $(1-y)^T \le e^{-yT}$"
 
 
 @replay("rolora/eq-286")
@@ -126,4 +125,4 @@ def eq_293(size: Fraction = Fraction(1)) -> str:
     delta_squared, more = sympy.symbols("delta2 more", nonnegative=True)
     require(non_negative((size**2 * (delta_squared + more) - delta_squared) * MEAN_SQUARED), "(296)")
     require(same(square(MINIMISER), MEAN_SQUARED), "(297)")
-    return "identities in inner products, squared"
+    return "we square identities in inner products"

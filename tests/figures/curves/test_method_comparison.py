@@ -42,7 +42,7 @@ from figures.curves.method_comparison_runs import (
     line_of,
     vector,
 )
-from figures.experiments.disclosures import close_rates
+from figures.experiments.disclosures import borrowed_rates, close_rates, rates_at_an_end
 from figures.figure import Settings
 from figures.make import read_table
 from figures.stored_numbers import stored_numbers
@@ -193,6 +193,29 @@ def test_rates_that_were_chosen_by_little_are_named():
     table.loc[failed, ["value", "failed"]] = [float("nan"), 1]
     assert close_rates(table[table.method == "A"]) == ""
     assert close_rates(table.assign(stage="run")) == ""
+
+
+def test_means_over_two_seeds_count_where_rates_were_chosen_by_little():
+    rows = [(99, 0.1, 0.80), (99, 0.3, 0.80), (99, 1.0, 0.81), (99, 3.0, 0.806), (98, 1.0, 0.77), (98, 3.0, 0.79)]
+    table = pd.DataFrame(rows, columns=["seed", "rate", "value"]).assign(bytes=1, failed=0)
+    table["round"] = 1
+    table.insert(0, "stage", "choice")
+    table.insert(1, "method", "A")
+    assert close_rates(table) == ""  # 3.0 by 0.8 points
+    assert rates_at_an_end(table).endswith("3, the largest: A.")
+    table.loc[5, "value"] = 0.775  # 3.0 over 1.0 by 0.05 points
+    assert close_rates(table).endswith("3 over 1: A.")
+    table.loc[4, "value"] = 0.78  # 1.0 over 3.0 by 0.45 points, and no longer at an end
+    assert close_rates(table).endswith("1 over 3: A.")
+    assert rates_at_an_end(table) == ""
+
+
+def test_lines_whose_rate_another_line_chose_are_counted():
+    rows = [("choice", "A", 0.1), ("run", "A", 0.1), ("run", "B", 0.1), ("run", "C", float("nan"))]
+    table = pd.DataFrame(rows, columns=["stage", "method", "rate"])
+    table.insert(2, "seed", 0)
+    assert borrowed_rates(table) == "Of 2 lines, 1 have a learning rate that was chosen on another line."
+    assert borrowed_rates(table[table.method != "B"]) == borrowed_rates(table[table.stage == "run"]) == ""
 
 
 def test_rates_at_an_end_of_the_grid_are_named():

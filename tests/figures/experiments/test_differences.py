@@ -3,17 +3,19 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pandas as pd
 import pytest
 
-from figures.experiments.differences import PAGE, Difference, describe, differences, page
+from figures.experiments.differences import PAGE, Difference, describe, differences, page, stored_differences
 from figures.experiments.disclosures import scale_line
 from figures.experiments.experiment import Design, Line
 from figures.figure import Figure, Settings
-from figures.ledger import all_figures, select
+from figures.ledger import select
 from figures.make import make
-from figures.stored_numbers import FOLDER, stored_scale
+from figures.provenance import numbers_digest
+from figures.stored_numbers import FOLDER, stored_numbers, stored_settings
 
 LINES = (
     Line({"method": "FedAvg"}, "fedavg", "quadratics", {"clients": 3, "learning_rate": 0.1, "steps": 3}),
@@ -61,11 +63,18 @@ def test_each_option_that_differs_is_a_row_also_against_a_default(name, value, r
     assert found(with_option(name, value)) == (row,)
 
 
+def test_experiments_that_share_their_differences_share_a_table():
+    rows = (Difference("layers", "all", "*.query"), Difference("rounds", "40", "5"))
+    text = page([("a/one", rows), ("a/two", rows[:1]), ("a/three", rows)])
+    assert [line for line in text.splitlines() if line.startswith("## ")] == ["## a/one, a/three", "## a/two"]
+    assert text.count("| layers | all | `*.query` |") == 2
+    assert text.count("| rounds | 40 | 5 |") == 1
+    assert "[a/three](a-three.png)" in text
+
+
 def test_an_experiment_of_no_paper_has_a_scale_but_no_differences():
     figure = comparing(replace(PRINTED, rounds=5), data=None, in_paper=False)
     assert differences(figure, LAPTOP) == ()
-    assert "theme/name" not in page([(figure, LAPTOP)])
-    assert "theme/name" in page([(replace(figure, in_paper=True), LAPTOP)])
     assert scale_line(figure, LAPTOP).endswith("5 rounds, 3 seeds")
 
 
@@ -148,7 +157,34 @@ def test_another_optimiser_than_the_printed_one_is_listed():
 
 
 def test_the_page_of_stored_experiments_is_current():
-    stored = [(figure, stored_scale(figure)) for figure in all_figures()]
-    text = page((figure, Settings(scale=scale)) for figure, scale in stored if scale is not None)
+    text = page(stored_differences())
     assert text == (FOLDER / PAGE).read_text(encoding="utf-8")
     assert text.count("\n## ") >= 10
+
+
+def test_stored_experiments_state_the_settings_in_which_their_figures_differ_from_the_paper_s():
+    """Those whose code has not changed since, and so those that are stored next."""
+    stated = dict(stored_differences())
+    for figure in select(stated):
+        settings = stored_settings(figure)
+        entry = stored_numbers(figure, settings)
+        if entry["identity"]["sources_sha256"] == numbers_digest(figure.data):
+            assert stated[figure.id] == differences(figure, settings)
+    assert ("optimiser", "adam", "sgd") in {(row.setting, row.printed, row.run) for row in stated["fedlrt/fig-8"]}
+
+
+def test_stored_numbers_keep_the_settings_that_they_were_made_with(tmp_path, monkeypatch):
+    from matplotlib.figure import Figure as Picture
+
+    figure = replace(
+        comparing(with_option("steps", 5), data=lambda settings: pd.DataFrame({"value": [1.0]})),
+        draw=lambda table: Picture(figsize=(2, 2)),
+    )
+    first = make(figure, LAPTOP, tmp_path / "stored")
+    monkeypatch.setattr("figures.make.stored_numbers", partial(stored_numbers, folder=tmp_path / "stored"))
+    later = replace(figure, designs=lambda settings: [PRINTED])
+    again = make(later, LAPTOP, tmp_path / "drawn")
+    assert again.manifest["stored"]
+    assert again.manifest["differences"] == first.manifest["differences"]
+    assert "local steps (fedavg) 5 (3)" in again.caption
+    assert "local steps" not in make(later, LAPTOP, tmp_path / "drawn", recompute=True).caption

@@ -10,7 +10,7 @@ from scipy.stats import ttest_1samp
 
 from figures.experiments import experiment as running
 from figures.experiments.effects import POWER, Effect, by_seed, mean_and_half_width, paired_effect, smallest_detectable
-from figures.experiments.experiment import CHOICE, RUN, Design, Line, finals, key_columns, next_rate, run_design
+from figures.experiments.experiment import CHOICE, RUN, Design, Line, finals, key_columns, run_design
 from figures.experiments.sweep import needs_runs
 from figures.experiments.tables import Contrast, Value, count_effects
 from figures.figure import FigureError, Settings
@@ -110,7 +110,7 @@ def test_the_rate_that_is_best_on_held_out_samples_is_the_group_s(monkeypatch):
 )
 def test_rates_continue_until_the_best_is_inside(monkeypatch, best, tried, chosen):
     monkeypatch.setattr(
-        running, "carry_out", outcomes_by(lambda trial: 1 / (1 + abs(np.log(trial.settings["learning_rate"] / best))))
+        running, "carry_out", outcomes_by(lambda trial: 1 - 0.03 * abs(np.log(trial.settings["learning_rate"] / best)))
     )
     lines = tuple(replace(line, metric="accuracy") for line in LINES if line.keys["method"] == "FedAvg")
     table = run_design(Design(lines, 5, 1, (0.03, 0.1, 0.3), 2), Settings())
@@ -131,26 +131,24 @@ def test_a_group_whose_best_rate_is_inside_tries_no_more_when_another_does(monke
     assert tried.to_dict() == {"FedAvg": [0.03, 0.1, 0.3], "FedLin": [0.03, 0.1, 0.3, 1.0]}
 
 
-def test_smaller_rates_follow_where_every_run_fails():
-    assert next_rate({0.3: 0.0, 0.1: 0.0}, (0.3, 0.1)) == 0.03
-    assert next_rate({0.3: 0.0, 0.1: 0.0, 0.03: 0.5}, (0.3, 0.1)) == 0.01
-    assert next_rate({0.3: 0.0, 0.1: 0.0, 0.001: 0.0}, (0.3, 0.1)) is None
-    assert next_rate({0.005: 0.5, 0.01: 0.6, 0.02: 0.7, 0.05: 0.8}, (0.005, 0.01, 0.02, 0.05)) == 0.1
-    assert next_rate({0.005: 0.5, 0.01: 0.5, 0.02: 0.4, 0.05: 0.3}, (0.005, 0.01, 0.02, 0.05)) == 0.002
-
-
-def test_rates_of_a_grid_in_powers_continue_with_all_digits():
-    grid = (0.01, 10**-1.5)
-    assert next_rate({0.01: 0.5, 10**-1.5: 0.6}, grid) == 0.1
-    assert next_rate({0.01: 0.6, 10**-1.5: 0.5}, grid) == float(f"{10**-2.5:.12g}")
-
-
 def test_the_paper_s_grid_is_not_continued(monkeypatch):
     monkeypatch.setattr(running, "carry_out", outcomes_by(lambda trial: trial.settings["learning_rate"]))
     lines = tuple(replace(line, metric="accuracy") for line in LINES)
     for scale, tried in (("paper", {0.03, 0.1}), ("laptop", {0.03, 0.1, 0.3, 1.0, 3.0, 10.0})):
         table = run_design(Design(lines, 5, 1, (0.03, 0.1), 2), Settings(scale))
         assert set(table[table.stage == CHOICE].rate) == tried
+
+
+def test_a_second_seed_decides_between_rates_that_the_first_does_not_tell_apart(monkeypatch):
+    accuracies = {(0.03, 99): 0.5, (0.1, 99): 0.792, (0.3, 99): 0.791, (1.0, 99): 0.7, (0.1, 98): 0.77, (0.3, 98): 0.78}
+    monkeypatch.setattr(
+        running, "carry_out", outcomes_by(lambda of: accuracies.get((of.settings["learning_rate"], of.seeds[0]), 0.5))
+    )
+    lines = tuple(replace(line, metric="accuracy") for line in LINES if line.keys["method"] == "FedAvg")
+    table = run_design(Design(lines, 5, 1, (0.03, 0.1, 0.3, 1.0), 2), Settings())
+    choice = table[table.stage == CHOICE]
+    assert list(zip(choice.rate, choice.seed, strict=True)) == list(accuracies)
+    assert set(table[table.stage == RUN].rate) == {0.3}
 
 
 def test_a_run_that_fails_is_a_row_without_a_value(monkeypatch):

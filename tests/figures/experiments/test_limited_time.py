@@ -95,7 +95,7 @@ def test_a_group_tries_further_rates_until_the_best_is_inside():
     assert {(task.trial.settings["learning_rate"], task.metric) for task in own} == {(0.2, "")}
     assert len(own) == 4
     assert said == [
-        "FedLin, 2: rate 0.2 of 0.1: 0.5000, 0.2: 0.7000; 1 is next",
+        "FedLin, 2: rate 0.2 of 0.1: 0.5000, 0.2: 0.7000; next: 1",
         "FedLin, 2: rate 0.2 of 0.1: 0.5000, 0.2: 0.7000, 1: 0.6000",
     ]
 

@@ -104,7 +104,7 @@ def test_a_start_is_followed_until_it_is_nearer_than_the_stop():
     trace = Trace(torch.zeros(3, 1, 1, dtype=torch.float64), torch.eye(1, dtype=torch.float64), [0, 1], 1)
     W = torch.tensor([[[2 * STOP]], [[STOP]], [[STOP / 2]]], dtype=torch.float64)
     assert trace.follow(0, [0, 1, 2], W, 1) == [False, False, True]
-    assert trace.distance[0].tolist() == [2 * STOP, STOP, STOP / 2]
+    assert trace.progress.distance[0].tolist() == [2 * STOP, STOP, STOP / 2]
 
 
 def test_first_round_is_for_good():
@@ -134,6 +134,37 @@ def test_clients_with_the_same_points_need_no_correction():
         mine = table[table.reading == reading.name]
         assert np.unique(mine.smoothness) == pytest.approx(max(largest))
         assert np.unique(mine.curvature) == pytest.approx(least / sum(client.samples for client in clients))
+
+
+def test_each_start_meets_the_points_of_its_own_draw():
+    """Five starts over two draws; the start, rank 3 of 3, is the same weight for every number of draws."""
+    plan = Plan(LOCAL, (2,), 5, 60, {"uniform": 40}, 2**16, 1, draws=2)
+    targets = random_targets(5, (3, 3), 1, np.random.default_rng(3))
+    settings = Settings()
+    table = readings_table("test", [Reading("one", rank=3)], plan, targets, settings)
+
+    normal = torch.from_numpy(settings.rng("test", "starts").standard_normal((5, 3, 3)) / np.sqrt(3))
+    distances, curvatures, smoothest = [0.0] * 5, [], []
+    for draw, own in enumerate(([0, 2, 4], [1, 3])):
+        points = settings.rng("test", "points", *([1] * draw))
+        clients = many_targets(
+            targets[own].expand(2, len(own), 3, 3), points, samples=60, basis="uniform", split="random"
+        )
+        W, H = minimisers(clients)
+        for place, number in enumerate(own):
+            distances[number] = float(torch.linalg.norm(normal[number] - W[place]))
+        curvatures.append(float(torch.linalg.eigvalsh(H)[0]))
+        smoothest += [float(torch.linalg.eigvalsh(client.H)[-1]) for client in clients]
+    first = table[(table["round"] == 0) & (table.method == "FedLin")].iloc[0]
+    quartiles = np.quantile(distances, (0.25, 0.5, 0.75))
+    assert [first.distance_low, first.distance, first.distance_high] == pytest.approx(quartiles)
+    assert (first.curvature_low, first.curvature_high) == pytest.approx((min(curvatures), max(curvatures)))
+    assert first.curvature == pytest.approx(sum(curvatures) / 2)
+    assert first.smoothness == pytest.approx(max(smoothest))
+    assert (first.draws, first.starts) == (2, 5)
+    ends = table[table["round"] == table.groupby("method")["round"].transform("max")].set_index("method")
+    assert ends.distance_high["FedLin"] < 1e-9  # with the minimiser of another draw no start would get there
+    assert ends.distance_high["FeDLRT, simplified"] < 0.9 * first.distance_high
 
 
 def test_minimisers_have_no_mean_gradient():

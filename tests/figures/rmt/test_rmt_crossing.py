@@ -69,7 +69,7 @@ def test_without_motion_the_spike_stands_at_twice_the_threshold(table, drawn):
 
 
 def test_the_file_is_small_and_needs_nothing_else(tmp_path):
-    path = write(tmp_path)
+    (path,) = write(tmp_path)
     text = path.read_text(encoding="utf-8")
     assert len(text) < 150_000
     assert not re.search(r"<script|<image|href|url\(", text)

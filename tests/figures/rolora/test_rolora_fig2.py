@@ -9,7 +9,7 @@ from seen import band, curve, drawn, key, level, same, styled, texts
 
 from figures.experiments.experiment import RUN
 from figures.figure import Settings
-from figures.rolora.fig2 import draw_fig2, fig2_data, fig2_found, fig2_outcome, plateau, statements, trips
+from figures.rolora.fig2 import draw_fig2, fig2_data, fig2_found, fig2_outcome, last_rounds, plateau, statements, trips
 from figures.rolora.fig2_runs import FIG2_SIZES, METHODS, PRINTED, SLOPE, designs, tuning_designs, whole_designs
 from runs.plan import make_plan
 from workloads.data.datasets import find
@@ -108,6 +108,21 @@ def written(finals):
         for number in (0, 1)
     ]
     return pd.DataFrame(rows)
+
+
+@pytest.mark.parametrize(("rounds", "expected"), [(10, {1: 8.5, 2: 9.0}), (6, {1: 5.0, 2: 5.0}), (2, {1: 2.0, 2: 2.0})])
+def test_accuracies_are_means_over_the_last_four_communication_rounds(rounds, expected):
+    """The value is the round, evaluated in every round or in every second one; at most half of the rounds count."""
+    columns = {"stage": RUN, "start": SLOPE, "clients": 5, "rate": 0.1, "bytes": 0, "failed": 0}
+    rows = [
+        columns | {"method": f"every {stride}", "seed": stride, "round": number, "value": float(number)}
+        for stride in expected
+        for number in range(0, rounds + 1, stride)
+    ]
+    table = pd.DataFrame(rows)[
+        ["stage", "start", "clients", "method", "seed", "rate", "round", "value", "bytes", "failed"]
+    ]
+    assert last_rounds(table).set_index("seed").value.to_dict() == expected
 
 
 def test_the_stated_differences_are_paired_over_seeds():

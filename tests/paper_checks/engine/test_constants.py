@@ -92,6 +92,6 @@ def test_each_constant_has_its_row_and_its_mark(table):
 
 
 def test_it_is_written_as_a_picture(tmp_path):
-    path = write(tmp_path)
+    (path,) = write(tmp_path)
     assert path.name == "constants.png"
     assert path.read_bytes().startswith(b"\x89PNG")

@@ -29,6 +29,7 @@ def invented(figure, value):
     """Return a table of the figure's design at laptop scale with invented values."""
     from figures.fedloru.designs import fig8_designs, tab1_design, tab3_design, tab4_design, tab6_design, tab7_design
     from figures.fedlrt.vision_runs import VISION
+    from figures.rolora.fig2 import trips
     from figures.rolora.fig2_runs import FIG2_SIZES, designs
 
     name, settings = figure.removeprefix("fedloru/"), Settings("laptop")
@@ -60,7 +61,7 @@ def invented(figure, value):
                 **line.keys,
                 "seed": seed,
                 "rate": 0.1,
-                "round": number,
+                "round": number * (trips(line.keys["method"]) if figure == "rolora/fig-2" else 1),
                 "bytes": 1000 * number,
                 "failed": 0,
                 "value": value(line.keys, seed, number),

@@ -24,6 +24,6 @@ def product_of_averages(values: Values) -> Violation:
         abs(total * A * total * B - A * B),
         0,
         assumes=assumes,
-        reads="clients numbered from 0, A and B sent by each of the cohort: distance from A B of the "
-        "product of the sums with the printed weights",
+        reads="clients are numbered from 0, and each client of the cohort sends A and B. We form the sums with the "
+        "printed weights and compute the distance of their product from A B",
     )

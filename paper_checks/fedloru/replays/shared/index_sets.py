@@ -9,7 +9,10 @@ from paper_checks.stored_values import Values, fractions
 
 Sets = tuple[set[int], set[int]]  # indices outside the bulk at M and at N
 
-REST = "rest eigenvalues of H_true are 0, and theirs at the edges"
+REST = (
+    "the number rest counts the eigenvalues of H_true that are 0, and the corresponding eigenvalues of H_M and H_N "
+    "are at the edges"
+)
 
 
 def read(values: Values) -> tuple[list[Fraction], Fraction, Fraction, list[Hypothesis]]:

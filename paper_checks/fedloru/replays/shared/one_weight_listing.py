@@ -8,11 +8,14 @@ from fractions import Fraction
 from paper_checks.replay import Hypothesis, Violation
 from paper_checks.stored_values import Values, followed, fractions
 
-ONE_WEIGHT = "one weight w = W + alpha A B with loss (w - target)^2/2, one step of both factors a round; "
+ONE_WEIGHT = (
+    "the model is one weight w = W + alpha A B with the loss (w - target)^2/2, and each round takes one step in both "
+    "factors. We compute the "
+)
 
-REACHED = "distance of the returned model from the one reached in round T"
+REACHED = "distance of the returned model from the model reached in round T"
 
-EITHER = f"{REACHED}, the smaller one of W as at the start and W as the box has updated it"
+EITHER = f"{REACHED}, with W as at the start or as the box has updated it, whichever is closer"
 
 
 @dataclass
@@ -58,6 +61,6 @@ def listing(values: Values) -> Violation:
         max(gaps),
         0,
         assumes=assumes,
-        reads=ONE_WEIGHT + "distance between the model from which training continues after an accumulation, with alpha "
-        "A B both in W and next to it, and the model that was reached",
+        reads=ONE_WEIGHT + "distance between the model that was reached and the model from which training continues "
+        "after an accumulation, which contains alpha A B twice, in W and next to it",
     )

@@ -13,8 +13,8 @@ from paper_checks.replay import Hypothesis, assuming
 from paper_checks.stored_values import Values, followed, fractions
 
 ONE_WEIGHT = (
-    "one weight w = W + AB with loss L w^2/2 up to |w| = zone, linear beyond, E = steps, T = rounds, "
-    "sigma^2 = share G^2; "
+    "the model is one weight w = W + AB with the loss L w^2/2, continued linearly for |w| > zone; E = steps, T = "
+    "rounds and sigma^2 = share G^2. "
 )
 
 

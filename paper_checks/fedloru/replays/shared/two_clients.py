@@ -70,7 +70,7 @@ def cosine_and_limit(values: Values, rank_allowed: Hypothesis) -> Violation:
         0,
         assumes=assumes,
         given={"alpha_i^2": every},
-        reads=f"printed limit less lim E C_r, r = {rank}, from below",
+        reads=f"we compute the printed limit minus lim E C_r for r = {rank}, from below",
     )
 
 
@@ -99,6 +99,6 @@ def small_first_slope(values: Values) -> Violation:
         first - second - (at_most - at_least),
         0,
         assumes=assumes,
-        reads=f"lim E C_1 is at most {float(at_most):.4g}, lim E C_2 at least "
-        f"{float(at_least):.4g}; g(1) less lim E(C_1 - C_2), from below",
+        reads=f"lim E C_1 is at most {float(at_most):.4g} and lim E C_2 at least {float(at_least):.4g}. We compute "
+        "g(1) minus lim E(C_1 - C_2), from below",
     )

@@ -116,4 +116,4 @@ def philox(seed: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(seed))
 
 
-DRAWN = "the algorithms in numpy, on points and targets newly drawn from Philox"
+DRAWN = "computed in numpy on new random points and targets"

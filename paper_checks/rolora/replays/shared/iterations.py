@@ -30,8 +30,8 @@ def iteration_count(values: Values) -> Violation:
         root * low / y,
         root * high / enclose("ln", 1 / (1 - y))[0],
         assumes=assumes,
-        reads="quotient = epsilon / delta_0, y = c (1 - delta_0^2); root log(1/quotient)/y, from below, against root "
-        "log(quotient)/log(1 - y), from above, which the paper prints as larger",
+        reads="with quotient = epsilon / delta_0 and y = c (1 - delta_0^2), we compare a lower bound on root "
+        "log(1/quotient)/y with an upper bound on root log(quotient)/log(1 - y), which the paper prints as larger",
     )
 
 
@@ -60,9 +60,10 @@ def one_iteration(values: Values) -> Violation:
         Fraction(2, 2**10),
         assumes=assumes,
         given={"sqrt(1 - c (1 - delta_0^2)), from above": bound, "length of the interval, from above": length},
-        reads="one client, d = 2, m = C q samples, q of Lemma 5.3, any step: it turns a by an angle whose tangent is "
-        "a number times R, m R a chi-square of m - 1 degrees of freedom, and keeps the factor only if log R is in an "
-        "interval of length 2.02 f /((1 - 2 f)(1 - 4 delta_0^2)), f = sqrt(1 - c (1 - delta_0^2)); the density of "
-        "log R is at most ((m - 1)/12)^(1/2). Probability that the first iteration misses the factor, from below, "
-        "and 2 max{log N, d}^-10; for a larger C a c nearer to 1 and a smaller delta_0 do the same",
+        reads="one client has m = C q samples with q as in Lemma 5.3, d = 2, and any step size is allowed. The step "
+        "turns a by an angle whose tangent is a number times R, where m R is a chi-square variable with m - 1 degrees "
+        "of freedom. It keeps the factor only if log R is in an interval of length 2.02 f /((1 - 2 f)(1 - 4 "
+        "delta_0^2)) with f = sqrt(1 - c (1 - delta_0^2)), and the density of log R is at most ((m - 1)/12)^(1/2). "
+        "For a larger C, a c nearer to 1 and a smaller delta_0 violate the statement. We compare a lower bound on the "
+        "probability that the first iteration misses the factor with 2 max{log N, d}^-10",
     )

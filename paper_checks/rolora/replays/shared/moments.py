@@ -23,7 +23,7 @@ SCALE = alpha + beta * g / h
 PRODUCT = alpha * h**2 + beta * h * g
 """$s_i$ and $(X_ia)^\\top(X_ia^*)$."""
 
-MOMENTS = "moments of independent normal and chi-square variables, for any N and m"
+MOMENTS = "we use moments of independent normal and chi-square variables, for any N and m"
 """Steps of the proofs, for the page and the replay."""
 
 

@@ -26,8 +26,9 @@ def threshold(name: str, eps: Fraction, D: Fraction) -> list[Hypothesis]:
 
 
 ONE_STEP = (
-    "one client, aa, au, uu: entries of X'X/m in the basis of a and u, a* = cosine a + sine u, b* = 1, b = cosine + "
-    "sine au/aa; over all samples the gradient has the mean 0 along a and -2 cosine sine (1 - 1/m) along u"
+    "for one client, aa, au and uu are the entries of X'X/m in the basis of a and u, a* = cosine a + sine u, b* = 1 "
+    "and b = cosine + sine au/aa. Over all samples the mean of the gradient is 0 along a and -2 cosine sine (1 - 1/m) "
+    "along u"
 )
 
 
@@ -57,9 +58,9 @@ def beyond(bound: Fraction, root: Fraction) -> Fraction:
 
 
 READS = (
-    "one client, delta = 3/5, m = C q samples; with standard normal z = Xa, w = Xu the minimiser is cosine + delta T, "
-    "T = z'w/|z|^2, and P(T > x) >= p(x) = exp(-(x (m/2)^(1/2) + 1)^2)/2 by the proof of Lemma A.9; "
-    "for any C a smaller eps_2 keeps these p from falling and makes q as large as one likes; "
+    "one client has m = C q samples, and delta = 3/5. With the standard normal vectors z = Xa and w = Xu the "
+    "minimiser is cosine + delta T, where T = z'w/|z|^2 and P(T > x) >= p(x) = exp(-(x (m/2)^(1/2) + 1)^2)/2 by the "
+    "proof of Lemma A.9. For any C, a smaller eps_2 does not decrease these p(x) and makes q arbitrarily large. "
 )
 
 
@@ -85,6 +86,6 @@ def gradient_too_far(values: Values, line: str) -> Violation:
         2 * q**-10,
         assumes=assumes,
         given={"x": x},
-        reads=f"eps_3 = eps_2, {READS}({line}) fails with probability at least p(x)/2, x = 50/27 eps~ (1 + eps')^2, "
-        "for (49) as well as for the mean over all samples; against 2 q^-10",
+        reads=f"{READS}With eps_3 = eps_2, ({line}) fails with probability at least p(x)/2, where x = 50/27 eps~ (1 + "
+        "eps')^2, for (49) as well as for the mean over all samples. We compare this probability with 2 q^-10",
     )

@@ -33,8 +33,8 @@ def own_samples(values: Values) -> tuple[tuple[Hypothesis, ...], dict[str, Fract
 
 
 MANY_SAMPLES = (
-    "with infinitely many samples (an iteration is a continuous function of the clients' mean products of samples, "
-    "which tend to the identity, so it is the same with enough samples)"
+    "infinitely many samples (an iteration depends continuously on the clients' mean products of samples, which tend "
+    "to the identity, so enough samples give almost the same)"
 )
 
 
