@@ -1,8 +1,8 @@
 """Numbers of the evidence on record: one file for each paper, so a number that changes is seen.
 
 A verdict says little about the numbers behind it: a check can measure something else and come to the same verdict. The
-record holds what each form of a claim states and obtains, its margin and slack, both sides of its witness, and the
-changes of constants that are noticed, of a run with the quick budget and seed 0.
+record holds what each form of a claim states and obtains, its margin and slack, what its replays show, the changes of
+constants that are noticed, and the best constants known, of a run with the quick budget and seed 0.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from workloads.written import FolderRecord
 
 if TYPE_CHECKING:
     from paper_checks.claim import Evidence
+    from paper_checks.evaluation import Replayed
     from paper_checks.result import Result
 
 NAME = "evidence.json"
@@ -68,13 +69,13 @@ def evidence_of(result: Result) -> dict[str, Any]:
     numbers: dict[str, Any] = {}
     for one in judged.readings(claim):
         name = "printed" if one.first else one.reading.name
-        numbers |= _form(name, one.evidence)
+        numbers |= form_of(name, one.evidence)
         for constants, mutant in one.mutants:
             numbers |= _mutant(f"{name}, {_words(constants)}", mutant)
     if judged.control is not None:
-        numbers |= _form("control", judged.control)
+        numbers |= form_of("control", judged.control)
     if judged.correction is not None and claim.correction is not None:
-        numbers |= _form("correction", judged.correction)
+        numbers |= form_of("correction", judged.correction)
         for constants, mutant in zip(claim.correction.mutants, judged.correction_mutants, strict=False):
             numbers |= _mutant(f"correction, {_words(constants)}", mutant)
     for side in judged.neighbours:
@@ -82,14 +83,27 @@ def evidence_of(result: Result) -> dict[str, Any]:
     for change in result.changes:
         numbers[f"{' '.join((change.constant, *change.lines))} refuted"] = change.refuted
     for answer in result.replayed:
-        if answer.left is not None:
-            numbers[f"{' '.join(filter(None, (answer.reading, answer.kind)))} sides"] = [answer.left, answer.right]
+        numbers |= answer_of(answer)
+    numbers |= {f"{name} best": best.value for name, best in claim.best.items()}
     if claim.id in WITH_DATA:
         numbers = {name: value for name, value in numbers.items() if not name.endswith(" scope")}
     return numbers
 
 
-def _form(name: str, evidence: Evidence) -> dict[str, Any]:
+def answer_of(answer: Replayed) -> dict[str, Any]:
+    """Return what the replay of a stored file shows, by name: sides, assumptions, set-up, and how the sides compare."""
+    name = " ".join(filter(None, (answer.reading, answer.kind)))
+    values = {
+        "sides": None if answer.left is None else [answer.left, answer.right],
+        "assumes": "; ".join(told if met else f"{told} (not met)" for told, met in answer.assumes) or None,
+        "given": "; ".join(f"{name} = {value}" for name, value in answer.given.items()) or None,
+        "shows": answer.detail.rpartition(": ")[2] if answer.kind == "witness" else None,
+    }
+    return {f"{name} {word}": value for word, value in values.items() if value is not None}
+
+
+def form_of(name: str, evidence: Evidence) -> dict[str, Any]:
+    """Return the numbers of one form of a claim, such as the correction, by their names with its own in front."""
     values = {
         "states": evidence.printed,
         "obtains": evidence.obtained,

@@ -14,12 +14,12 @@ import re
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pprint import pformat
 from types import ModuleType
 from typing import Any
 
-from paper_checks.evaluation import Replay, evaluate_replay
+from paper_checks.evaluation import Replay, Violation, evaluate_replay
 from paper_checks.replaying.replay_source import (
     WIDTH,
     Parts,
@@ -191,16 +191,19 @@ class _Body:
 
     def _compare(self, call: ast.Call, module: ModuleType) -> None:
         """Add the remaining hypotheses, both sides, and their comparison."""
-        more = {keyword.arg: keyword.value for keyword in call.keywords}
+        named = {keyword.arg: keyword.value for keyword in call.keywords}
+        more = {one.name: value for one, value in zip(fields(Violation), call.args, strict=False)} | named
         if "assumes" in more:
             self.lines += _assertions(_elements(more["assumes"]))
-        left, right = map(ast.unparse, call.args[:2])
+        left, right = ast.unparse(more["left"]), ast.unparse(more["right"])
         sides = [f"left, right = {left}, {right}"]
         self.lines += sides if len(sides[0]) <= WIDTH else [f"left = {left}", f"right = {right}"]
-        error = more.get("error", call.args[2] if len(call.args) > 2 else None)
-        violated, stated = ("left >= right", "left < right") if "strict" in more else ("left > right", "left <= right")
-        if error is not None:
-            violated, stated = f"left - right > {ast.unparse(error)}", f"left - right <= {ast.unparse(error)}"
+        error, strict = (ast.unparse(more[name]) if name in more else "" for name in ("error", "strict"))
+        violated, stated = ("left >= right", "left < right") if strict == "True" else ("left > right", "left <= right")
+        if error not in ("", "0"):
+            violated, stated = f"left - right > {error}", f"left - right <= {error}"
+        if strict not in ("", "True", "False"):
+            violated = f"{violated} or (({strict}) and left == right{f' and not {error}' if error else ''})"
         if "reads" in more:
             self.lines += _comment(more["reads"], module)
         told = f'"violates the statement" if {violated} else "does not violate the statement"'
@@ -210,8 +213,8 @@ class _Body:
 
 _VIOLATION = """def Violation(left, right, error=0, reads="", strict=False, assumes=(), given={}, sampled=""):
     print(reads)
-    print("stated: left < right" if strict else "stated: left <= right" + (f" + {error}" if error else ""))
-    violated = "violates" if (left >= right if strict else left - right > error) else "does not violate"
+    print("stated: left", "<" if strict and not error else "<=", f"right + {error}" if error else "right")
+    violated = "violates" if left - right > error or (strict and left == right and not error) else "does not violate"
     print("left =", float(left), "right =", float(right), violated, "the statement")
 """
 

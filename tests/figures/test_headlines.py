@@ -1,36 +1,42 @@
 """Every picture has one sentence with numbers as its headline, inside the picture: one fact."""
 
+import json
 import re
 from functools import cache
-from pathlib import Path
 
 import pytest
 from matplotlib import rc_context
+from words_of_figures import FIGURES, RECORD, table_of, words
 
-from figures.experiments.disclosures import finding, under_headline
-from figures.ledger import all_figures
-from figures.make import read_table
-from figures.stored_numbers import stored_settings
 from figures.style import STYLE
 
-STORED = Path(__file__).parents[2] / "docs" / "figures"
-FIGURES = [figure for figure in all_figures() if (STORED / f"{figure.slug}.csv").exists()]
+ON_RECORD = json.loads(RECORD.read_text(encoding="utf-8"))
 
 
 @cache
-def stored(slug):
-    """Stored table of a figure and its headline, which takes seconds for some."""
-    (figure,) = (one for one in FIGURES if one.slug == slug)
-    table = read_table((STORED / f"{slug}.csv").read_text())
-    return table, figure.headline(table)
+def stored(figure):
+    """Stored table of a figure and its texts, which take seconds for some."""
+    table = table_of(figure)
+    return table, words(figure, table)
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.id)
+def test_every_sentence_is_the_one_on_record(figure):
+    """After a change that is meant, `python tests/figures/words_of_figures.py` shows it and records it."""
+    assert stored(figure)[1] == ON_RECORD[figure.id]
+
+
+def test_every_figure_is_on_record():
+    assert list(ON_RECORD) == [figure.id for figure in FIGURES]
 
 
 @pytest.mark.sample(5)
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.id)
 def test_a_headline_tells_a_number_and_lies_inside(figure):
-    table, expected = stored(figure.slug)
+    table, texts = stored(figure)
+    expected = texts["headline"]
     with rc_context(STYLE):
-        picture = figure.picture(table, under_headline(figure, table, stored_settings(figure)))
+        picture = figure.picture(table, texts["under the headline"])
         picture.draw_without_rendering()
     headline = picture.get_suptitle().strip().replace("\n", " ")
     assert headline == expected
@@ -47,7 +53,7 @@ def test_a_headline_tells_a_number_and_lies_inside(figure):
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.id)
 def test_a_headline_has_at_most_fifteen_words(figure):
-    _, headline = stored(figure.slug)
+    headline = stored(figure)[1]["headline"]
     assert len(headline.split()) <= 15, headline
 
 
@@ -74,8 +80,8 @@ TOLD = {  # what the finding does not tell in numbers
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.id)
 def test_its_numbers_are_those_of_the_finding(figure):
-    table, headline = stored(figure.slug)
-    known = [value for value, _ in numbers(finding(figure, table) + figure.sizes(table) + figure.title)]
+    _, texts = stored(figure)
+    known = [value for value, _ in numbers(texts["found"] + texts["sizes"] + figure.title)]
     known += TOLD.get(figure.id, ())
-    for value, digit in numbers(headline):
+    for value, digit in numbers(texts["headline"]):
         assert any(abs(value - other) <= 0.51 * digit for other in known), value

@@ -1,13 +1,15 @@
 """Every claim ends with the verdict and the numbers on record. A refuted theorem is a green test."""
 
+import json
 from dataclasses import replace
 from itertools import groupby
 
 import pytest
+from few_draws import MANY_DRAWS, RECORD, FewDraws, forms_of
 
 from paper_checks.claim import FAILING
-from paper_checks.context import SUITE_LEVEL
-from paper_checks.engine.evidence_record import Difference, differences, read_record
+from paper_checks.context import SUITE_LEVEL, Context
+from paper_checks.engine.evidence_record import Difference, agree, answer_of, differences, form_of, read_record
 from paper_checks.ledger import Ledger
 from paper_checks.replay import Stored, replay_in_fresh_process
 from paper_checks.run import run
@@ -16,6 +18,7 @@ LEDGER = Ledger.of()
 ONE_THEME = replace(LEDGER, whole=False)
 """The ledger of a run that leaves files of no claim to others, which look through the whole paper once."""
 RECORDS = {paper: read_record(paper.folder) for paper in LEDGER.papers}
+FEW_DRAWS = json.loads(RECORD.read_text(encoding="utf-8"))
 THEMES = {theme: tuple(claims) for theme, claims in groupby(LEDGER.claims, key=lambda claim: claim.module)}
 LONG = {
     "fedloru.convergence.sec_4_1",
@@ -61,6 +64,82 @@ LONG = {
 """Themes that take more than a second each: `make verify` compares them with the record, and `make test-all` again."""
 
 
+TOO_LONG = {
+    "fedloru-iclr/tab-1",
+    "fedloru-v1/Fj2",
+    "fedloru-v1/eq-18-19",
+    "fedloru-v1/eq-29-32",
+    "fedloru-v1/prop-3.1",
+    "fedloru-v1/tab-1",
+    "fedloru-v2/claim-alpha-ext",
+    "fedloru-v2/claim-comm",
+    "fedloru-v2/claim-noextra",
+    "fedloru-v2/claim-rank-growth",
+    "fedloru-v2/claim-srank-robust",
+    "fedloru-v2/def-approx",
+    "fedloru-v2/def-risk",
+    "fedloru-v2/def-srank",
+    "fedloru-v2/eq-51-54",
+    "fedloru-v2/eq-52-53",
+    "fedloru-v2/eq-55",
+    "fedloru-v2/eq-56",
+    "fedloru-v2/eq-57-58",
+    "fedloru-v2/eq-67-70",
+    "fedloru-v2/eq-71-75",
+    "fedloru-v2/eq-76",
+    "fedloru-v2/eq-77-K",
+    "fedloru-v2/eq-78-79",
+    "fedloru-v2/thm-3.2",
+    "fedloru-v2/thm-3.3",
+    "fedloru-v2/thm-4.2",
+    "fedloru-v2/thm-4.2-rate",
+    "fedlrt/alg-1",
+    "fedlrt/alg-2",
+    "fedlrt/claim-close-to-full",
+    "fedlrt/claim-drift",
+    "fedlrt/claim-fedlin",
+    "fedlrt/claim-het-converge",
+    "fedlrt/claim-het-plateau",
+    "fedlrt/claim-hom-10x",
+    "fedlrt/claim-hom-clients",
+    "fedlrt/claim-hom-error",
+    "fedlrt/claim-hom-rank",
+    "fedlrt/claim-hom-stepsize",
+    "fedlrt/claim-thm3-figure",
+    "fedlrt/claim-thm3-text",
+    "fedlrt/eq-17",
+    "fedlrt/eq-39",
+    "fedlrt/eq-39b",
+    "fedlrt/eq-40",
+    "fedlrt/eq-42",
+    "fedlrt/eq-43-44",
+    "fedlrt/eq-45",
+    "fedlrt/eq-46",
+    "fedlrt/eq-7",
+    "fedlrt/eq-8",
+    "fedlrt/eq-9",
+    "fedlrt/exp-heterogeneous",
+    "fedlrt/exp-homogeneous",
+    "fedlrt/fig-1",
+    "fedlrt/fig-4",
+    "fedlrt/thm-11-combine",
+    "fedlrt/thm-11-hat-first",
+    "fedlrt/thm-11-hat-lines",
+    "fedlrt/thm-11-hat-second",
+    "fedlrt/thm-3",
+    "fedlrt/thm-4",
+    "rolora/exp-5.2",
+    "rolora/lem-5.3",
+    "rolora/s5-rolora-loss",
+    "rolora/table-10",
+    "rolora/table-2",
+    "rolora/thm-5.4",
+    "rolora/txt-table2-best",
+    "rolora/txt-table2-ffa-var",
+}
+"""Claims whose forms take more than 0.7 seconds."""
+
+
 def _marked(theme):
     return pytest.param(theme, marks=pytest.mark.slow) if theme.removeprefix("paper_checks.") in LONG else theme
 
@@ -73,6 +152,43 @@ def test_verdicts_and_numbers_of_a_theme_are_those_on_record(theme, monkeypatch,
         changed += differences(result, RECORDS[LEDGER.home[result.claim.id]])
         found = f"{result.decision.verdict} ({result.decision.grade}), {result.decision.reason}"
         assert result.as_expected, f"{result.claim.id}: {found}; on record {result.claim.expect}"
+    assert not changed, "\n".join(map(str, changed))
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [claim for claim in LEDGER.claims if f"{claim.module}".removeprefix("paper_checks.") in LONG],
+    ids=lambda claim: claim.id,
+)
+def test_numbers_of_each_form_are_those_on_record(claim):
+    """Also of themes that take too long for all that a verdict needs: mutants, neighbours and noticed changes."""
+    if claim.id in TOO_LONG:
+        pytest.skip("its theme runs in `make test-all`")
+    few = claim.id in MANY_DRAWS
+    record = FEW_DRAWS[claim.id] if few else RECORDS[LEDGER.home[claim.id]][claim.id]
+    data = claim.measure((FewDraws if few else Context)(claim.id))
+    for name, constants in forms_of(claim):
+        before = {key: value for key, value in record.items() if key.rpartition(" ")[0] == name}
+        if before:
+            found = form_of(name, claim.judge(data, **constants))
+            assert not [
+                (key, before.get(key), value) for key, value in found.items() if not agree(before.get(key), value)
+            ]
+            assert before.keys() - {f"{name} refuted"} <= found.keys()
+
+
+@pytest.mark.parametrize("paper", LEDGER.papers, ids=lambda paper: paper.name)
+def test_what_each_replay_shows_is_on_record(paper, stored_answers):
+    changed = []
+    for claim in paper.claims():
+        before = RECORDS[paper].get(claim.id, {})
+        for answer in stored_answers(paper.package, paper.to_replay(claim.id)):
+            found = answer_of(answer).items()
+            changed += [
+                Difference(claim.id, name, before.get(name), value)
+                for name, value in found
+                if not agree(before.get(name), value)
+            ]
     assert not changed, "\n".join(map(str, changed))
 
 

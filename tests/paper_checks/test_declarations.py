@@ -1,10 +1,14 @@
 """Claims and replays that would vanish, and replays that return what they should not, are reported; others not."""
 
+import ast
 import sys
+from contextlib import suppress
 from itertools import count
+from pathlib import Path
 
 import pytest
 
+import paper_checks
 from paper_checks.paper import LedgerError, Paper
 from paper_checks.replay import ReplayError, Stored, replay_in_fresh_process, replays_of
 
@@ -205,3 +209,17 @@ def test_a_bad_replay_answers_for_itself_alone(package):
         heads = {"own/error": "not a case of this claim: ", "own/words": "the replay of own/words returns a value that"}
         head = heads.get(id, of_code)
         assert answer.confirmed or answer.detail.startswith(head), answer.detail
+
+
+def test_the_full_budget_is_larger_than_the_quick_one():
+    """Each `context.size(quick, full)` whose sizes are written out."""
+    sizes = []
+    for path in Path(paper_checks.__file__).parent.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if ".size(" in text else ():
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "context.size":
+                with suppress(ValueError):
+                    sizes.append((path.name, *map(ast.literal_eval, node.args)))
+    assert len(sizes) > 100
+    for name, quick, full in sizes:
+        assert quick != full if isinstance(quick, tuple) else quick < full, name

@@ -125,6 +125,15 @@ def test_clients_with_the_same_points_need_no_correction():
     assert float(np.ptp(low["region"])) > 1e-6
     assert float(abs(ends["all"]["FedAvg"] - ends["all"]["FedLin"])) < 1e-12
     assert float(abs(ends["region"]["FedAvg"] - ends["region"]["FedLin"])) > 1e-6
+    assert (table.clients == 3).all()
+    for reading in readings:  # smoothness is that of the roughest client, curvature that of the mean loss
+        points = Settings().rng("test", "points")
+        clients = many_targets(targets, points, samples=90, basis=reading.basis, split=reading.split)
+        largest = [float(torch.linalg.eigvalsh(client.H)[-1]) for client in clients]
+        least = float(torch.linalg.eigvalsh(sum(client.samples * client.H for client in clients))[0])
+        mine = table[table.reading == reading.name]
+        assert np.unique(mine.smoothness) == pytest.approx(max(largest))
+        assert np.unique(mine.curvature) == pytest.approx(least / sum(client.samples for client in clients))
 
 
 def test_each_start_meets_the_points_of_its_own_draw():

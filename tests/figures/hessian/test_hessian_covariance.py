@@ -185,3 +185,32 @@ def test_what_is_told_of_all_samples(table):
     assert table.condition.tolist() == pytest.approx([condition] * len(table))
     assert table.rank_of_all.tolist() == pytest.approx([square / values[0] ** 2] * len(table))
     assert (set(table.samples), set(table.parameters), set(table.subsets)) == ({24}, {stage.parameters}, {2})
+
+
+def test_a_bootstrap_s_prediction_is_a_mean_over_its_draws(monkeypatch):
+    """Two invented draws whose first eigenvalues are 2 and 4, so their mean square is 10 and not the square of 3."""
+    known, rng = hessian_covariance.TOP, np.random.default_rng(0)
+    factors = torch.from_numpy(rng.standard_normal((24, 3, 15)) * np.arange(1, 16) ** -1.0)
+    rows = factors.reshape(-1, 15)
+    eigenvalues, vectors = torch.linalg.eigh(rows.T @ rows / 24)
+    stage = Stage("perceptron", 1, 0, 0.5, factors, eigenvalues.flip(0).numpy(), vectors.flip(1))
+    values = np.sort(rng.uniform(0, 1, (2, 12)), axis=1)[:, ::-1] + np.array([[2.0], [4.0]])
+    values[:, 0] = 2.0, 4.0
+    shares = rng.uniform(0, 1, (2, 12, 12))
+    fitted = hessian_covariance.fit_covariance(
+        stage.eigenvalues, hessian_covariance.spectra_of(stage.factors, stage.vectors)
+    )
+    monkeypatch.setattr(hessian_covariance, "bootstrap_eigenvalues", lambda *_: (values, shares))
+    table = hessian_covariance.compare(stage, SIZES, Settings()).set_index(["model", "M", "quantity"]).sort_index()
+    for M in SIZES.sizes:
+        rows = table.loc["bootstrap", M]
+        assert rows.predicted["eigenvalue 2"] == pytest.approx(values[:, 1].mean())
+        assert rows.predicted["overlap 3"] == pytest.approx(shares[:, 2, 2].mean())
+        assert rows.predicted["subspace"] == pytest.approx(shares[:, :known, :known].mean() * known)
+        assert rows.predicted["alignment"] == pytest.approx((shares[:, 0].mean(axis=0) ** 2).sum())
+        covariance, predicted = table.loc["covariance", M], fitted.predict(M, top=known)
+        assert rows.predicted["stable rank"] == pytest.approx(predicted.frobenius_squared / 10)
+        assert covariance.predicted["stable rank"] == predicted.stable_rank
+        assert covariance.predicted["subspace"] == pytest.approx(predicted.overlaps.sum() / known)
+        assert covariance.predicted["alignment"] == pytest.approx((predicted.overlaps[0] ** 2).sum())
+        assert rows.measured.equals(covariance.measured.drop("intervals that hold"))

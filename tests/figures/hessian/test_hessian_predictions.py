@@ -10,6 +10,7 @@ from torch import nn
 from figures.figure import Settings
 from figures.hessian.predictions import (
     PREDICTIONS,
+    Fitted,
     Measured,
     NetworkSizes,
     PredictionSizes,
@@ -210,3 +211,37 @@ def test_sentences(table):
     assert predictions_headline(without).startswith("The spiked model predicts edges")
     assert predictions_headline(table[table.fit == "noise"]).startswith("Apart from the outliers, no noise is left")
     assert PREDICTIONS.datasets == ("fashion-mnist",)
+
+
+def test_every_column_of_a_comparison_by_hand():
+    """Three subsets that differ, with the noise at 16 samples; at 4 it is twice as large, at 64 half as large."""
+    chosen, P = NetworkSizes((), 1, 1, (4, 16, 64), 3), 40
+    rng, measured, intervals = np.random.default_rng(0), {}, {}
+    for M in chosen.sizes:
+        for subset in range(3):
+            measured[M, subset] = np.sort(rng.uniform(-1, 1 + 5 * subset, P))[::-1]
+            exact = exact_stable_rank(measured[M, subset])
+            intervals[M, subset] = (exact + subset, exact - 1 + 2 * (subset == 1), exact + 1 + subset)
+    models = tuple(SpikedModel((spike, 5.0, -4.0), Semicircle(0.5)) for spike in (6.0, 8.0, 10.0))
+    table = compare(Measured(measured, intervals, 0.5), Fitted("noise", models, 0.25), chosen)
+    assert (table.above.unique().tolist(), table.below.unique().tolist()) == ([2], [1])
+    assert set(table.subsets) == {3}
+    rows = table.set_index(["M", "quantity"])
+    for M, factor in ((4, 2.0), (16, 1.0), (64, 0.5)):
+        ends = [(measured[M, subset][0], measured[M, subset][2], measured[M, subset][P - 2]) for subset in range(3)]
+        for name, seen in zip(("outlier 1", "upper edge", "lower edge"), zip(*ends, strict=True), strict=True):
+            row = rows.loc[M, name]
+            assert (row.measured, row.low, row.high) == (pytest.approx(np.mean(seen)), min(seen), max(seen))
+            assert row.ratio == pytest.approx(row.predicted / row.measured)
+        sigma = 0.5 * factor
+        outliers = [spike + sigma**2 / spike for spike in (6.0, 8.0, 10.0)]
+        assert rows.predicted[M, "outlier 1"] == pytest.approx(np.mean(outliers))
+        ranks = [model.at_scale(factor).stable_rank(P).value for model in models]
+        exact = [exact_stable_rank(measured[M, subset]) for subset in range(3)]
+        found = rows.loc[M, "stable rank"]
+        assert (found.measured, found.predicted) == pytest.approx((np.mean(exact) + 1, np.mean(ranks)))
+        low = min(one - 1 + 2 * (subset == 1) for subset, one in enumerate(exact))
+        assert (found.low, found.high) == pytest.approx((low, max(one + 1 + place for place, one in enumerate(exact))))
+        known = rows.loc[M, "exact stable rank"]
+        assert (known.measured, known.low, known.high) == pytest.approx((np.mean(exact), min(exact), max(exact)))
+        assert rows.measured[M, "intervals that hold the exact value"] == pytest.approx(2 / 3)

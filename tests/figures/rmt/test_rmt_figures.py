@@ -1,6 +1,7 @@
 """The numbers of the random-matrix figures, at tiny sizes, and their pictures."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from figures.figure import Settings
@@ -88,3 +89,41 @@ def test_alignment_by_rank_agrees_with_its_closed_form(monkeypatch):
     assert np.all(np.abs(cosines["mean"] - cosines.limit) < 6 * cosines.standard_error + 2e-3)
     plain = cosines[cosines.series == "no own errors"]
     assert plain.printed.to_numpy() == pytest.approx(plain.limit)
+
+
+def test_the_sentence_of_the_spectrum_by_hand():
+    """At R = 10,000 a count has the deviation sqrt(log R)/pi = 0.97; spikes 3 and -2 lie at 10/3 and -2.5."""
+    law = [
+        ("count without spikes", 10_000, at, value, draw, 0.25)
+        for at, draw, value in (
+            (-1.0, 0, 0.5),
+            (-1.0, 1, 1.5),
+            (1.0, 0, 0.25),
+            (1.0, 1, 0.35),
+            (1.95, 0, 9.0),
+            (1.95, 1, 9.0),
+        )
+    ]
+    outliers = [
+        ("outlier", 400, spike, value, draw, np.nan)
+        for spike, draw, value in (
+            (3.0, 0, 3.3),
+            (3.0, 1, 3.4),
+            (3.0, 2, 3.33),
+            (-2.0, 0, -2.4),
+            (-2.0, 1, -2.5),
+            (-2.0, 2, -2.2),
+        )
+    ]
+    eigenvalues = [
+        ("eigenvalue", 400, np.nan, value, place, np.nan) for place, value in enumerate((-2.4, -2.0, 2.05, 3.3))
+    ]
+    count = [("count", 400, 0.0, 0.0, draw, 0.0) for draw in range(4)]
+    columns = ["kind", "R", "at", "value", "draw", "predicted"]
+    table = pd.DataFrame([*law, *outliers, *eigenvalues, *count], columns=columns)
+    found = rmt_spectrum.spectrum_found(table)
+    assert "at R = 10,000 within 0.75 eigenvalues (sd of one matrix 0.97)" in found
+    assert "mean outliers within 0.133 of the stated places, 2 eigenvalues of five spikes outside the bulk" in found
+    assert rmt_spectrum.spectrum_headline(table) == "2 of five spikes leave the bulk, within 0.133 of the stated places"
+    sizes = "Dense $R=400$ (4 matrices), band form $R=10000$ (2 matrices), 3 draws of the outliers."
+    assert rmt_spectrum.spectrum_sizes(table) == sizes

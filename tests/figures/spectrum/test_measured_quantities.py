@@ -1,5 +1,6 @@
 """`rankproof spectrum --quantities`: its table, its files, and one line for every bad list."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -8,7 +9,10 @@ import tiny_networks
 import torch
 
 import rankproof
-from hessian import exact_hessian
+from figures.spectrum.as_json import require_same_subject
+from figures.spectrum.measured_network import SpectrumRequest
+from hessian import CurvatureError, exact_hessian
+from rmt.results import plain
 
 NAMES = ("--model", "tiny_networks:mlp", "--data", "tiny_networks:pair")
 
@@ -96,3 +100,20 @@ def test_a_semidefinite_matrix_has_a_log_determinant(capsys, tmp_path):
     assert status == 0, err
     assert "log det 0.01" in text
     assert "eff. dim. 0.01" in text
+
+
+OF_THE_MATRIX = {"model", "data", "loss", "matrix", "parameters", "batch_norm", "reduction", "count", "law"}
+
+
+@pytest.mark.parametrize("name", [one.name for one in dataclasses.fields(SpectrumRequest)])
+def test_a_stored_measurement_is_kept_unless_only_the_way_to_measure_differs(tmp_path, name):
+    request, path = SpectrumRequest("a:model", "a:data"), tmp_path / "spectrum.json"
+    stored = plain(request)
+    path.write_text(json.dumps({"request": stored | {name: "other"}}))
+    if name in OF_THE_MATRIX:
+        with pytest.raises(CurvatureError, match=f"contains a measurement with another {name}; name another folder"):
+            require_same_subject(path, request)
+    else:
+        require_same_subject(path, request)
+    path.write_text(json.dumps({"request": stored}))
+    require_same_subject(path, request)

@@ -353,6 +353,20 @@ def test_the_verdict_is_about_the_reading_that_the_author_means(first, meant, fi
     assert (decision.verdict, decision.defect) == (verdict, "")
 
 
+@pytest.mark.parametrize(("fixed", "verdict"), [(True, "corrected"), (False, "refuted")])
+def test_a_statement_whose_readings_all_fail_is_not_ambiguous(fixed, verdict):
+    statement = replace(
+        TWICE if fixed else replace(TWICE, correction=None),
+        expect="ambiguous",
+        grade="search",
+        ambiguous="Section 2 says one thing and Section 3 the other",
+        print="unstated",
+    )
+    judged = Judged(FAILS, (), (reading(FAILS, mutants=()),), **CORRECTED if fixed else {"control": PASSES})
+    decision = decide(statement, judged, [WITNESS, replace(WITNESS, reading="second")])
+    assert (decision.verdict, decision.defect) == (verdict, "")
+
+
 @pytest.mark.parametrize("print", PRINTS)
 def test_a_slip_of_the_print_is_declared_where_the_literal_reading_fails_and_only_there(print):
     fails = Judged(FAILS, others=(reading(PASSES),))

@@ -76,7 +76,7 @@ def test_every_form_is_on_record(results):
     assert "control margin" in false
     assert {"correction margin", "control margin"} <= set(fixable)
     assert any(name.startswith("correction, ") and name.endswith(" ok") for name in fixable), "neighbours"
-    assert "witness sides" in fixable
+    assert {"witness sides", "witness assumes", "witness shows"} <= set(fixable)
 
 
 def test_a_change_is_named_and_kept_only_when_asked(tmp_path, results):
@@ -127,6 +127,14 @@ def test_a_mutant_that_a_search_refutes_may_end_a_little_elsewhere(tmp_path, res
     name = next(name for name, value in record["invented/true"].items() if name.endswith(": margin") and value)
     record["invented/true"][name] *= factor
     assert len(list(differences(results[0], record))) == changed
+
+
+@pytest.mark.parametrize(("factor", "changed"), [(1 + 1e-8, 0), (1 + 1e-5, 1), (1.09, 1)])
+def test_a_margin_of_a_form_is_compared_to_rounding(tmp_path, results, factor, changed):
+    evidence_record.write(tmp_path, results, IDS)
+    record = evidence_record.read_record(tmp_path)
+    record["invented/false"]["printed margin"] *= factor
+    assert len(list(differences(results[1], record))) == changed
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"a": 1}', "{" * 100_000])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sympy
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import LEVEL
 from paper_checks.engine.judging import judge
 from paper_checks.engine.lines import Line, changed_lines, line_of, refuted_lines, strength
@@ -77,8 +77,26 @@ def test_a_constant_counts_where_it_stands():
     statement = declared(two_lines, stands_in={"K": ("loose",)})
     (change,) = noticed_changes(statement, X, {}, two_lines(X))
     assert change.refuted == pytest.approx(1 / 3, rel=1e-3)
-    with pytest.raises(ValueError, match="the judge has no constant 'L'"):
-        declared(two_lines, stands_in={"L": ("loose",)})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"mutants": [{"K": 0.1}, {"L": 2.0}]},
+        {"hypotheses": [Dropped("x <= 1", {"L": 2.0})]},
+        {"control": Form("K = 2", {"L": 2.0})},
+        {"correction": Form("K = 2", {"L": 2.0}, ({"K": 0.1},))},
+        {"correction": Form("K = 2", {"K": 2.0}, ({"K": 0.1}, {"L": 0.1}))},
+        {"readings": (LITERAL, Reading("doubled", "K = 2", {"L": 2.0}, "eq. 2", ({"K": 0.1},)))},
+        {"readings": (LITERAL, Reading("doubled", "K = 2", {"K": 2.0}, "eq. 2", ({"K": 0.1}, {"L": 0.1})))},
+        {"vary": ("K", "L")},
+        {"best": {"K": Best(0.5, "searched"), "L": Best(2.0, "searched")}},
+        {"stands_in": {"K": ("loose",), "L": ("loose",)}},
+    ],
+)
+def test_every_constant_that_a_claim_names_is_one_of_its_judge(change):
+    with pytest.raises(ValueError, match="the judge has no constant 'L'; it has K"):
+        declared(two_lines, **change)
 
 
 def test_a_mutant_that_only_another_line_refutes_does_not_count():
@@ -398,7 +416,11 @@ def test_evidence_without_lines_is_that_of_a_statement_of_one_line():
 
 @pytest.mark.parametrize(
     ("best", "refuted", "said"),
-    [(2.0, 1.5, True), (0.5, 0.75, True), (1.4, 1.5, False), (0.8, 0.75, False), (2.0, 0.5, False), (2.0, None, False)],
+    [
+        *((2.0, 1.5, True), (1.501, 1.5, True), (1.5, 1.5, False), (1.4, 1.5, False)),
+        *((0.5, 0.75, True), (0.749, 0.75, True), (0.75, 0.75, False), (0.8, 0.75, False)),
+        *((2.0, 0.5, False), (2.0, None, False)),
+    ],
 )
 def test_a_best_value_beyond_a_refuted_one_is_a_defect(best, refuted, said):
     told = describe_overstated({"K": best}, [NoticedChange("other", 1.0, 1.1), NoticedChange("K", 1.0, refuted)])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import sympy
 
+from paper_checks.context import LEVEL
 from paper_checks.methods.probability import Counted, Law, judge_probability
 from paper_checks.methods.sides import UndefinedError
 
@@ -64,3 +65,12 @@ def test_counts_are_whole_numbers_of_some_draws(happened, draws):
 def test_counts_of_numpy_do_not_overflow():
     small, large = Counted(np.int8(100), np.int8(120)), Counted(100, 120)
     assert judge(small, 0.5, 1.0) == judge(large, 0.5, 1.0)
+
+
+@pytest.mark.parametrize(("low", "ok"), [(0.25, True), (0.3, None), (0.35, False)])
+def test_a_law_with_an_error_spends_no_level(low, ok):
+    """Its interval is known, so the verdict cannot be a false alarm."""
+    found = judge(Law(0.3, 1e-9), low, 0.5)
+    assert (found.ok, found.level) == (ok, 0.0)
+    counted = judge(Counted(3_000_000, 10_000_000), low, 0.5)
+    assert (counted.ok, counted.level) == (ok, LEVEL)

@@ -122,3 +122,12 @@ def test_independent_numbers_are_as_before():
     with pytest.raises(ZeroDivisionError, match="division by an interval that contains 0"):
         B / C
     assert np.isclose(float(largest([A, B, C]).high), 5.0)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(("beyond", "ok"), [(0, True), (Fraction(1, 10**9), False), (Fraction(-1, 10**9), True)])
+def test_a_number_meets_a_printed_one_up_to_either_end_of_its_rounding(sign, beyond, ok):
+    """1.00 is rounded from 0.995 to 1.005."""
+    number = Rounded.exact(1 + sign * (Fraction(5, 1000) + beyond))
+    assert Rounded.printed("1.00").meets(number) is ok
+    assert number.meets(Rounded.printed("1.00")) is ok

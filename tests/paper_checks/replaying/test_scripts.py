@@ -2,11 +2,12 @@
 
 import subprocess
 import sys
+from fractions import Fraction
 from functools import cache
 
 import pytest
 
-from paper_checks.evaluation import evaluate_replay
+from paper_checks.evaluation import Hypothesis, Violation, evaluate_replay, replay
 from paper_checks.ledger import PAPERS
 from paper_checks.replay import replays_of
 from paper_checks.replaying.replay_source import ScriptError
@@ -114,6 +115,57 @@ def test_a_hypothesis_that_is_not_met_ends_the_script(id, changed, tmp_path):
 def test_sides_that_keep_the_statement_are_told(id, changed, tmp_path):
     done = run(id, tmp_path, **changed)
     assert done.stdout.rstrip().endswith(" does not violate the statement"), done.stderr
+
+
+@replay("invented/error-by-place")
+def error_by_place(values):
+    return Violation(Fraction(values["x"]), Fraction(1, 2), Fraction(1, 8))
+
+
+@replay("invented/error-by-name")
+def error_by_name(values):
+    return Violation(Fraction(values["x"]), Fraction(1, 2), error=Fraction(1, 8), reads="x and a half")
+
+
+@replay("invented/all-by-place")
+def all_by_place(values):
+    x = Fraction(values["x"])
+    return Violation(x, Fraction(1, 2), 0, "x and a half", True, [Hypothesis("x", x, "<=", 1)])
+
+
+@replay("invented/strict")
+def strictly(values):
+    return Violation(Fraction(values["x"]), Fraction(1, 2), strict=True)
+
+
+@replay("invented/not-strict")
+def not_strictly(values):
+    return Violation(Fraction(values["x"]), Fraction(1, 2), strict=False)
+
+
+def _plus_error(values):
+    return Violation(Fraction(values["x"]), Fraction(1, 2), Fraction(1, 8), strict=True)
+
+
+@replay("invented/delegated")
+def delegated(values):
+    values = dict(values)
+    return _plus_error(values)
+
+
+@pytest.mark.parametrize("x", ["3/8", "1/2", "5/8", "3/4"])
+@pytest.mark.parametrize(
+    "found",
+    [error_by_place, error_by_name, all_by_place, strictly, not_strictly, delegated],
+    ids=lambda found: found.id,
+)
+def test_a_script_decides_as_the_replay_on_both_sides_of_its_border(found, x, capsys):
+    """Below, at the border without and with the error, and above."""
+    exec(compile(script_of(found, {"x": x}), found.id, "exec"), {})
+    printed = capsys.readouterr().out
+    answer = evaluate_replay(found, {"x": x})
+    assert printed.rstrip().endswith(" does not violate the statement") == (not answer.confirmed)
+    assert sides(printed) == (float(Fraction(x)), 0.5)
 
 
 def test_two_parts_of_one_name_make_no_script(monkeypatch):

@@ -1,5 +1,6 @@
 """RoLoRA's printed numbers: the tables are whole, and what is recomputed from them agrees with counts by hand."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,6 +19,7 @@ from figures.rolora.printed import (
     TABLE_10,
     TABLE_12,
     TESTS,
+    Configuration,
     LayerSet,
     Score,
     find,
@@ -25,6 +27,7 @@ from figures.rolora.printed import (
 from paper_checks.context import Context
 from paper_checks.ledger import Ledger
 from paper_checks.methods.printed import Rounded
+from paper_checks.rolora.communication import of_configuration
 from paper_checks.rolora.language_settings import SUB_TASKS, TRAINING
 from paper_checks.rolora.measurements.whole_counts import attainable
 from paper_checks.rolora.running_text import least_q, next_tangent_squared, run_courses
@@ -71,6 +74,32 @@ def test_a_mean_is_that_of_whole_counts_or_not():
     assert not attainable("51.46", 3, 1838)
     assert attainable("51.46", 3, 1838, "cut")
     assert attainable("51.45", 3, 1838)
+    # One of 32 is 3.125 %: a tie, rounded either way, and cut to the lower one only.
+    assert [attainable(text, 1, 32) for text in ("3.11", "3.12", "3.13", "3.14")] == [False, True, True, False]
+    assert [attainable(text, 1, 32, "cut") for text in ("3.11", "3.12", "3.13")] == [False, True, False]
+    assert [attainable(text, 2, 32) for text in ("1.55", "1.56", "1.57")] == [False, True, True]
+    assert [attainable(text, 1, 32, "whole") for text in ("3.11", "3.12", "3.13", "3.14")] == [False, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "there"),
+    [(0, 5, True), (28, 31, True), (28, 32, False), (-1, 5, False), (31, 31, True), (6, 5, False)],
+)
+def test_a_configuration_is_told_by_its_numbers(first, last, there):
+    """LLaMA-2-7B has layers 0 to 31 and a width of 4096; 7 rounds of 30 epochs at batch 2 are 420 samples."""
+    setup = Configuration(7, 2, 30, LayerSet(("W_q", "W_o", "W_k"), first, last))
+    scope = of_configuration(setup, (3, 8), "undecided").scope
+    assert scope.startswith(f"the layers {'exist' if there else 'do not all exist'} in Llama-2-7B, which has 32,")
+    layers = last - first + 1
+    for rank in (3, 8):
+        size = layers * 3 * rank * 2 * 4096
+        share = 100 * size / LLAMA_2_7B.parameters
+        assert f"{size:,} at rank {rank} ({share:.4f} % of the model; {4 * size / 1e6:.2f} MB in 32 bits" in scope
+    assert f"7 rounds, in which A and B are trained by RoLoRA, 1 being left over; {3 * layers} square matrices" in scope
+    assert "420 samples a client and 21,000 of 50 clients" in scope
+    even = of_configuration(replace(setup, rounds=8), (3,), "undecided", of_layers=last + 1).scope
+    assert "8 rounds, in which A and B are trained by RoLoRA, none being left over" in even
+    assert f"which has {last + 1}, counted" in even
 
 
 def test_mean_and_deviation_together_are_those_of_three_runs_or_not():

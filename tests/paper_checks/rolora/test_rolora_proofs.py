@@ -11,7 +11,7 @@ import sympy
 from paper_checks.evaluation import FlawError, evaluate_replay
 from paper_checks.replay import replays_of
 from paper_checks.rolora.lem_a_10_bound import plane_tail
-from paper_checks.rolora.measurements.fixed_samples import excess, follow, worst_gram
+from paper_checks.rolora.measurements.fixed_samples import FixedRun, excess, follow, worst_gram
 from paper_checks.rolora.paper import PAPER
 from paper_checks.rolora.replays.shared.contraction import D, fixed_samples, on_events, positive, s, x
 
@@ -137,6 +137,19 @@ def test_fixed_samples_contract_within_the_distance_and_not_far_beyond(cosine):
     within, beyond = (follow([worst_gram(k * cosine)], cosine, 0.5, k, 8) for k in (0.3, 0.97))
     assert excess(within) < 1e-12
     assert excess(beyond) > 0.0 or cosine > 0.9
+
+
+@pytest.mark.parametrize(
+    ("factors", "product_factor", "rate", "missed"),
+    [
+        ((0.5, 0.98, 0.9), 1.0, 1.0, 0.98 - (1 - 0.25 * 0.36)),
+        ((0.5, 0.98, 0.9), 1.0, 2.0, 0.98 - (1 - 2 * 0.25 * 0.36)),
+        ((0.5, 0.6), 1.5, 1.0, 1.5 - 1 / (1 - 0.09)),
+    ],
+)
+def test_what_a_run_misses_is_its_largest_factor_or_its_product(factors, product_factor, rate, missed):
+    """At k = 1/2 and c_0 = 0.6 the distance is 0.3; a factor of at most 1 - s c_0^2 is stated."""
+    assert excess(FixedRun(0.5, 0.25, 0.6, factors, product_factor), rate) == pytest.approx(missed)
 
 
 def test_the_tail_in_the_plane_of_one_clients_own_samples():

@@ -1,0 +1,72 @@
+"""Numbers of claims that draw much, with a tenth of the draws, on record.
+
+``python tests/paper_checks/few_draws.py`` writes the record again and prints what changed.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from paper_checks.claim import Claim, Constants
+from paper_checks.context import Context
+from paper_checks.engine.evidence_record import agree, form_of
+from paper_checks.ledger import Ledger
+
+RECORD = Path(__file__).with_suffix(".json")
+MANY_DRAWS = {
+    "fedloru-v2/prop-3.1",
+    "fedloru-v2/prop-3.1-bulk",
+    "fedloru-v2/prop-3.1-dist",
+    "fedloru-v2/claim-ill",
+    "fedloru-v2/claim-overlap-mono",
+    "fedloru-v2/assump-bulk",
+    "fedloru-v2/eq-26-27",
+    "fedloru-v2/eq-29",
+    "fedloru-v2/eq-30-31",
+    "fedloru-v2/eq-36",
+    "fedloru-v2/eq-36-conv",
+    "fedloru-v2/eq-37",
+    "fedloru-v1/Fj1",
+    "fedloru-v1/prop-3.2",
+    "fedloru-iclr/prop-3.1",
+    "rolora/prop-5.5",
+}
+"""Claims that take less with a tenth of the draws, which decide nothing; `few_draws.json` has what they come to."""
+
+
+class FewDraws(Context):
+    """A measurement with a tenth of the draws, and of lists of sizes the first two."""
+
+    def size(self, quick: Any, full: Any) -> Any:
+        """Return less than the quick budget has."""
+        if isinstance(quick, int):
+            return max(2, quick // 10)
+        return quick[:2] if isinstance(quick, tuple | list) else quick
+
+
+def forms_of(claim: Claim) -> Iterator[tuple[str, Constants]]:
+    """Yield the names of the forms of a claim, as in records of evidence, and their constants."""
+    yield "printed", {}
+    yield from ((reading.name, reading.constants) for reading in claim.readings[1:])
+    yield from ((name, form.constants) for name in ("control", "correction") if (form := getattr(claim, name)))
+
+
+def numbers(claim: Claim) -> dict[str, Any]:
+    """Return the numbers of every form of a claim."""
+    data = claim.measure(FewDraws(claim.id))
+    return {
+        key: value
+        for name, constants in forms_of(claim)
+        for key, value in form_of(name, claim.judge(data, **constants)).items()
+    }
+
+
+if __name__ == "__main__":
+    before = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
+    now = {claim.id: numbers(claim) for claim in Ledger.of().claims if claim.id in MANY_DRAWS}
+    for id, found in now.items():
+        for name, value in found.items():
+            if not agree(before.get(id, {}).get(name), value):
+                print(f"{id}: {name} was {before.get(id, {}).get(name)} and is {value}")
+    RECORD.write_text(json.dumps(now, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
