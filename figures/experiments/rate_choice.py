@@ -49,7 +49,7 @@ def next_tries(values: Tries, grid: Sequence[float], scale: str = "laptop") -> l
 
 
 def best_rate(values: Tries) -> float:
-    """Return the learning rate with the largest accuracy, of equals the first.
+    """Return the learning rate with the largest accuracy, of equals the first; the smallest if every run failed.
 
     Rates that the first seed does not tell apart are compared by their means over both seeds, once all of them have
     both.
@@ -58,6 +58,8 @@ def best_rate(values: Tries) -> float:
     0.3
     """
     accuracies = _of_undecided(values)
+    if not any(accuracies.values()):
+        return min(accuracies)
     return max(accuracies, key=lambda rate: accuracies[rate])
 
 
@@ -127,12 +129,12 @@ def describe_rates(choice: DataFrame, grid: Sequence[float]) -> str:
 
 
 def describe_seeds(choice: DataFrame) -> str:
-    """Return the seeds of the runs that chose as text; the first seed has the most runs.
+    """Return the seeds of the runs that chose as text; the first seed is the larger one.
 
     >>> import pandas as pd
     >>> describe_seeds(pd.DataFrame({"seed": [99, 99, 98]}))
     'seed 99 (and 98 for rates that differ by at most 0.5 points)'
     """
-    first, *second = map(int, choice.seed.value_counts().index)
+    first, *second = sorted(map(int, set(choice.seed)), reverse=True)
     others = f" (and {second[0]} for rates that differ by at most {100 * CLOSE:g} points)" if second else ""
     return f"seed {first}{others}"

@@ -11,7 +11,7 @@ import pandas as pd
 from algorithms.descent import Descent
 from figures.fedlrt.fig4_picture import FOLLOWED, draw_fig4
 from figures.fedlrt.fig4_properties import properties, ratio_to_fedlin, unreached
-from figures.fedlrt.legendre_readings import LOW_RANK, Plan, Reading, readings_table
+from figures.fedlrt.legendre_readings import LOW_RANK, Plan, Reading, first_round, readings_table
 from figures.figure import Figure, Scale, Settings
 from figures.threads import few_threads
 from toymodels.legendre import random_targets
@@ -115,7 +115,7 @@ def fig4_found(table: pd.DataFrame) -> str:
         named = f" ({'; '.join(found)})" if 0 < len(found) < len(has) else ""
         return f"{len(found) or 'none'} of {len(has)} readings{named}"
 
-    open = int(later.close.sum())
+    unknown = int(later.close.sum())
     drawn = [name for place, name in enumerate(has.index) if place == 0 or name == FOLLOWED]
     row = table[table.reading == drawn[0]].iloc[0]
     every = [int(draws) for draws in sorted(table.draws.unique())]
@@ -124,7 +124,7 @@ def fig4_found(table: pd.DataFrame) -> str:
         "with more clients and up to 10 times faster than FedLin's, with a step that Theorem 2 admits. Found: at the "
         f"last round every run has the target's rank in {those('right')}, and no run has ever been below it in "
         f"{those('above')}. The median distance reaches 1e-5 in {those('close')}"
-        + (f"; the rounds followed do not reach it in {open}" if open else "")
+        + (f"; the rounds followed do not reach it in {unknown}" if unknown else "")
         + ". FeDLRT gets to its nearest median distance in fewer rounds than FedLin, with every number of clients, in "
         f"{those('faster')}. Theorem 2 admits the step {row.learning_rate:g} in {those('admitted')}. "
         + " ".join(_describe_reading(name, table[table.reading == name]) for name in drawn)
@@ -142,8 +142,10 @@ def _describe_reading(name: str, part: pd.DataFrame) -> str:
     since = f" (from {_describe_end(low)})" if right == runs else f" (others up to {int(last.rank_high.max())})"
     each = []
     for C in last.clients:
-        ours, theirs, level = ratio_to_fedlin(low[low.clients == C], full[full.clients == C])
-        each.append(f"C = {C}: {level:.1e} at round {ours:.0f}, FedLin {_describe_ratio(ours, theirs)}")
+        of_fedlin = full[full.clients == C]
+        ours, theirs, level = ratio_to_fedlin(low[low.clients == C], of_fedlin)
+        quartiles = [first_round(of_fedlin, level, f"distance_{end}") for end in ("low", "high")]
+        each.append(f"C = {C}: {level:.1e} at round {ours:.0f}, FedLin {_describe_ratio(ours, theirs, quartiles)}")
     order = _order(last.distance.to_numpy()) if len(last) > 1 else ""
     return (
         f"{name[0].upper()}{name[1:]}, {rounds} rounds: rank {int(last.target_rank.iloc[0])} in {right} of {runs} "
@@ -158,10 +160,14 @@ def _describe_end(low: pd.DataFrame) -> str:
     return f"round {int(later.min())} on"
 
 
-def _describe_ratio(ours: float, theirs: float) -> str:
+def _describe_ratio(ours: float, theirs: float, quartiles: Sequence[float]) -> str:
+    """Describe FedLin's rounds, by the median and the quartiles of the distance, next to FeDLRT's."""
     if not np.isfinite(theirs):
         return "not within the rounds followed"
-    return f"at round {theirs:.0f}" + (f", {theirs / ours:.1f} times as many" if ours else "")
+    low, high = (f"{count:.0f}" if np.isfinite(count) else "later" for count in quartiles)
+    return f"at round {theirs:.0f} (quartiles {low} and {high})" + (
+        f", {theirs / ours:.1f} times as many" if ours else ""
+    )
 
 
 def _order(ends: Sequence[float]) -> str:
@@ -171,6 +177,8 @@ def _order(ends: Sequence[float]) -> str:
         return "; the distance at the last round is the same for every C within 1 %"
     if (steps < 0).all():
         return "; the distance at the last round is smaller with every larger C"
+    if (steps > 0).all():
+        return "; the distance at the last round is larger with every larger C"
     return "; the distance at the last round is not smaller with every larger C"
 
 

@@ -71,8 +71,8 @@ def _draw_reading(row: Sequence[Axes], part: pd.DataFrame, colors: dict[int, str
     for axes, (name, full, _) in zip(row, COLUMNS, strict=True):
         chosen = part[((part.method == "FedLin") == full) & (part["round"] <= rounds)]
         counts = sorted(set(chosen.clients))
-        if len(counts) > 1 and alike(part):
-            lines = [(counts[0], BLACK, f"$C={counts[0]}$ to ${counts[-1]}$, alike")]
+        if len(counts) > 1 and alike(part[part["round"] <= rounds]):
+            lines = [(counts[0], BLACK, "every $C$ shown, alike")]
         else:
             lines = [(C, colors[C], f"$C={C}$") for C in counts]
         for C, color, text in lines:

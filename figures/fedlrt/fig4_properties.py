@@ -37,12 +37,24 @@ def unreached(table: pd.DataFrame) -> pd.DataFrame:
     """Return where the rounds of a reading do not reach what a property is about.
 
     The distance is the only such property: it falls by ever smaller amounts for thousands of rounds, so a reading that
-    has not come within 1e-5 may still do so.
+    has not come within 1e-5 may still do so, unless its distance rests.
 
     Returns:
         Index reading, in the table's order; bool column close, as in `properties`.
     """
-    return ~properties(table)[["close"]]
+    low = table[table.method != "FedLin"]
+    falls = {
+        name: any(not _rests(line) for _, line in part.groupby("clients"))
+        for name, part in low.groupby("reading", sort=False)
+    }
+    return ~properties(table)[["close"]] & pd.DataFrame({"close": falls}).rename_axis("reading")
+
+
+def _rests(line: pd.DataFrame) -> bool:
+    """Return whether the median distance has changed by less than a hundredth over the second half of the rounds."""
+    distance = line.set_index("round").distance.sort_index()
+    half = distance[distance.index >= distance.index[-1] / 2].iloc[0]
+    return bool(abs(distance.iloc[-1] - half) < 0.01 * half)
 
 
 def ratio_to_fedlin(low: pd.DataFrame, full: pd.DataFrame) -> tuple[float, float, float]:

@@ -18,7 +18,7 @@ from algorithms.fedlin import FedLin
 from algorithms.fedlrt import Correction, FeDLRT
 from algorithms.low_rank import Rule, Truncation
 from figures.batched_starts import affine_map, iterate, recorded_rounds, run_fedlrt
-from figures.figure import Settings
+from figures.figure import FigureError, Settings
 from figures.pieces import piece
 from toymodels.legendre import many_targets
 from toymodels.product_features import ProductGram
@@ -69,6 +69,9 @@ class Plan:
         target_rank: Rank of the minimiser.
         full_rank: The full-rank methods, by name.
         draws: Draws of the points, each for an equal share of the starts.
+
+    Raises:
+        FigureError: More draws than starts, or none.
     """
 
     local: Descent
@@ -80,6 +83,10 @@ class Plan:
     target_rank: int
     full_rank: tuple[str, ...] = ("FedLin",)
     draws: int = 1
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.draws <= self.starts:
+            raise FigureError(f"{self.starts} starts cannot share {self.draws} draws of the points")
 
 
 @dataclass(frozen=True)

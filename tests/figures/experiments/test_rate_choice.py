@@ -64,11 +64,12 @@ def test_a_second_seed_that_moves_the_best_to_an_end_continues_the_grid():
     assert best_rate(values | {(3.0, 0): 0.1}) == 1.0
 
 
-def test_of_equal_rates_the_first_is_chosen():
+def test_of_equal_rates_the_first_is_chosen_and_the_smallest_if_every_run_fails():
     assert best_rate(first({0.3: 0.8, 0.1: 0.8})) == 0.3
+    assert best_rate(first({0.3: 0.0, 0.1: 0.0, 0.2: 0.0})) == 0.1
 
 
-def test_the_seed_with_the_most_runs_is_named_first():
+def test_the_seed_of_the_first_runs_is_named_first():
     assert describe_seeds(pd.DataFrame({"seed": [99, 99]})) == "seed 99"
     assert describe_seeds(pd.DataFrame({"seed": [198, 199, 199]})) == (
         "seed 199 (and 198 for rates that differ by at most 0.5 points)"

@@ -20,7 +20,7 @@ from figures.fedlrt import fig1 as fedlrt_fig1
 from figures.fedlrt import fig3 as fedlrt_fig3
 from figures.fedlrt import fig4 as fedlrt_fig4
 from figures.fedlrt.legendre_readings import STOP, Plan, Reading, Trace, first_round, minimisers, readings_table
-from figures.figure import Settings
+from figures.figure import FigureError, Settings
 from figures.make import make
 from toymodels.legendre import many_targets, random_targets
 
@@ -165,6 +165,11 @@ def test_each_start_meets_the_points_of_its_own_draw():
     ends = table[table["round"] == table.groupby("method")["round"].transform("max")].set_index("method")
     assert ends.distance_high["FedLin"] < 1e-9  # with the minimiser of another draw no start would get there
     assert ends.distance_high["FeDLRT, simplified"] < 0.9 * first.distance_high
+
+
+def test_more_draws_than_starts_are_refused():
+    with pytest.raises(FigureError, match="2 starts cannot share 3 draws"):
+        Plan(LOCAL, (2,), 2, 60, {"uniform": 40}, 2**16, 1, draws=3)
 
 
 def test_minimisers_have_no_mean_gradient():

@@ -110,19 +110,19 @@ def written(finals):
     return pd.DataFrame(rows)
 
 
-@pytest.mark.parametrize(("rounds", "expected"), [(10, {1: 8.5, 2: 9.0}), (6, {1: 5.0, 2: 5.0}), (2, {1: 2.0, 2: 2.0})])
-def test_accuracies_are_means_over_the_last_four_communication_rounds(rounds, expected):
+@pytest.mark.parametrize(("rounds", "expected"), [(10, 9.0), (6, 5.0), (2, 2.0)])
+def test_accuracies_are_means_over_the_last_rounds_that_all_methods_evaluate(rounds, expected):
     """The value is the round, evaluated in every round or in every second one; at most half of the rounds count."""
     columns = {"stage": RUN, "start": SLOPE, "clients": 5, "rate": 0.1, "bytes": 0, "failed": 0}
     rows = [
         columns | {"method": f"every {stride}", "seed": stride, "round": number, "value": float(number)}
-        for stride in expected
+        for stride in (1, 2)
         for number in range(0, rounds + 1, stride)
     ]
     table = pd.DataFrame(rows)[
         ["stage", "start", "clients", "method", "seed", "rate", "round", "value", "bytes", "failed"]
     ]
-    assert last_rounds(table).set_index("seed").value.to_dict() == expected
+    assert last_rounds(table).set_index("seed").value.to_dict() == {1: expected, 2: expected}
 
 
 def test_the_stated_differences_are_paired_over_seeds():
