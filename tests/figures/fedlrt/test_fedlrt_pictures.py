@@ -341,7 +341,8 @@ def test_figure_4_says_what_its_rows_say():
     assert (
         "One, 12 rounds: rank 2 in 6 of 6 runs (from round 0 on); C = 1: 1.0e-05 at round 10, FedLin at round 10 "
         "(quartiles 9 and 11), 1.0 times as many; C = 2: 1.0e-05 at round 5, FedLin at round 10 (quartiles 9 and 11), "
-        "2.0 times as many; the distance at the last round is smaller with every larger C. The points are drawn 3 times."
+        "2.0 times as many; the distance at the last round is smaller with every larger C. The points are "
+        "drawn 3 times."
     ) in text
     assert text.endswith("whose median over the draws is 0.001 (0.0002 to 0.03) in the first reading.")
     followed = table[table.reading == "two"].assign(reading="followed longer")
