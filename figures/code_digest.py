@@ -3,7 +3,8 @@
 A digest of whole files would change with every line of every imported module, even if the numbers do not depend on it.
 This digest covers only definitions that a chain of names leads to: functions, whole classes with their methods, and
 module-level values. Annotations lead on, because methods of an argument are known by its type alone. Of each module
-that is imported on the way, the digest also covers statements that run at import and define no name. It ignores
+that is imported on the way, the digest also covers statements that run at import and define no name, or may change the
+value of another one. It ignores
 comments, docstrings, layout, the words of annotations, modules that draw (`X_picture`), and modules that count the cost
 of a run (`X_cost`, `cost`). A definition that moves to another module leaves the digest as it is.
 
@@ -182,7 +183,7 @@ class _Module:
         definitions: The statements that define or change each name; statements under one condition or loop together.
         imports: The origins of each imported name.
         stars: Modules all of whose names are imported.
-        effects: Statements that define no name.
+        effects: Statements that define no name, or that may do more than define names.
     """
 
     definitions: Mapping[str, Sequence[ast.stmt]]
@@ -329,9 +330,23 @@ def _module(file: Path, changed: int) -> _Module:
         names = dict.fromkeys((*_names_defined(statement), *(name for name, _ in imported)))
         for name in names:
             definitions.setdefault(name, []).append(statement)
-        if not names:
+        if not names or isinstance(statement, _COMPOUND) or _changes_another(statement, definitions):
             effects.append(statement)
     return _Module(definitions, imports, stars, effects)
+
+
+_COMPOUND = (ast.For, ast.While, ast.With, ast.If, ast.Try, ast.Match)
+"""Statements that may do more than define the names in them."""
+
+
+def _changes_another(statement: ast.stmt, definitions: Mapping[str, list[ast.stmt]]) -> bool:
+    """Return whether an assignment may change another value: it calls a method of one that the module assigns."""
+    if isinstance(statement, _SCOPES):
+        return False
+    called = [node.func for node in _walk_scope(statement) if isinstance(node, ast.Call)]
+    owners = {name for function in called if isinstance(function, ast.Attribute) for name in _first_name(function)}
+    defined = {name for name in owners if any(not isinstance(of, _SCOPES) for of in definitions.get(name, ()))}
+    return bool(defined - set(_names_defined(statement)))
 
 
 def _definitions_at(file: Path, line: int) -> list[str]:
@@ -378,7 +393,15 @@ def _imports_at_top(statement: ast.stmt) -> Iterator[tuple[str, Origin]]:
 
 def _names_defined(statement: ast.stmt) -> Iterator[str]:
     """Yield the names that a statement defines, and those whose items, attributes or methods it may change."""
+    inner = {
+        id(name)
+        for node in _walk_scope(statement)
+        if isinstance(node, ast.comprehension)
+        for name in ast.walk(node.target)
+    }
     for node in _walk_scope(statement):
+        if id(node) in inner:
+            continue  # names within a comprehension stay there
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):

@@ -260,7 +260,7 @@ def write_documents(module: str, what: str, default: str, write: Callable[[Path]
     try:
         print(*write(folder), sep="\n")
     except OSError as error:
-        parser.error(f"cannot write to {error.filename}: {error.strerror}")
+        parser.error(f"cannot write to {error.filename or folder}: {error.strerror or error}")
     return 0
 
 

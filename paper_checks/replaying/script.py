@@ -202,6 +202,7 @@ class _Body:
         violated, stated = ("left >= right", "left < right") if strict == "True" else ("left > right", "left <= right")
         if error not in ("", "0"):
             violated, stated = f"left - right > {error}", f"left - right <= {error}"
+            violated += f" or (left == right and not {error})" if strict == "True" else ""
         if strict not in ("", "True", "False"):
             violated = f"{violated} or (({strict}) and left == right{f' and not {error}' if error else ''})"
         if "reads" in more:
