@@ -24,8 +24,6 @@ from pathlib import Path
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
-import numpy as np
-
 Place = tuple[Path, str]
 """A module's file and a module-level name; the name is empty for what runs at the module's import."""
 Reference = tuple[str, Place]
@@ -100,7 +98,8 @@ class _Value:
         """Return a text that differs between values of which numbers may differ, and add the names in it."""
         if value is None or isinstance(value, bool | int | float | complex | str | bytes):
             return f"{type(value).__name__} {value!r}"
-        if isinstance(value, np.ndarray | np.generic) and not value.dtype.hasobject:
+        numpy = sys.modules.get("numpy")  # a value of numpy's only exists where numpy is loaded
+        if numpy is not None and isinstance(value, numpy.ndarray | numpy.generic) and not value.dtype.hasobject:
             return f"array {value.dtype.str} {value.shape} {value.tobytes().hex()}"
         if any(value is one for one in self._open):
             return "itself"

@@ -140,4 +140,4 @@ def test_the_ranks_that_save_a_factor_of_ten_are_those_that_the_reason_names() -
     assert ranks(4) == [31, 31, 6, 6]
     assert ranks(0, 1000) == [0] * 4
     assert "up to rank 31" in claim_order_of_magnitude.expect_reason
-    assert "up to rank 12, or 6 if" in claim_order_of_magnitude.expect_reason
+    assert "up to rank 12, or up to rank 6 if" in claim_order_of_magnitude.expect_reason
