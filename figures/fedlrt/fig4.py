@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from algorithms.descent import Descent
-from figures.fedlrt.fig4_picture import FOLLOWED, draw_fig4
+from figures.fedlrt.fig4_picture import FOLLOWED, draw_fig4, shown_readings
 from figures.fedlrt.fig4_properties import properties, ratio_to_fedlin, unreached
 from figures.fedlrt.legendre_readings import LOW_RANK, Plan, Reading, first_round, readings_table
 from figures.figure import Figure, Scale, Settings
@@ -116,7 +116,7 @@ def fig4_found(table: pd.DataFrame) -> str:
         return f"{len(found) or 'none'} of {len(has)} readings{named}"
 
     unknown = int(later.close.sum())
-    drawn = [name for place, name in enumerate(has.index) if place == 0 or name == FOLLOWED]
+    drawn = shown_readings(has.index)
     row = table[table.reading == drawn[0]].iloc[0]
     every = [int(draws) for draws in sorted(table.draws.unique())]
     return (
@@ -174,12 +174,12 @@ def _order(ends: Sequence[float]) -> str:
     """Describe whether the final distances fall with the number of clients."""
     steps = np.diff(np.log(np.maximum(ends, 1e-300)))
     if np.abs(steps).max() < 0.01:
-        return "; the distance at the last round is the same for every C within 1 %"
-    if (steps < 0).all():
-        return "; the distance at the last round is smaller with every larger C"
-    if (steps > 0).all():
-        return "; the distance at the last round is larger with every larger C"
-    return "; the distance at the last round is not smaller with every larger C"
+        found = "the same for every C within 1 %"
+    elif (steps > 0).all():
+        found = "larger with every larger C"
+    else:
+        found = f"{'' if (steps < 0).all() else 'not '}smaller with every larger C"
+    return f"; the distance at the last round is {found}"
 
 
 def fig4_sizes(table: pd.DataFrame) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,7 +41,7 @@ def draw_fig4(table: pd.DataFrame) -> Picture:
     from matplotlib.figure import Figure as Picture
 
     has = properties(table)
-    shown = [name for place, name in enumerate(has.index) if place == 0 or name == FOLLOWED]
+    shown = shown_readings(has.index)
     counts = sorted(int(C) for C in table.clients.unique())
     colors = dict(zip(counts, (*SERIES, BLACK) * 2, strict=False))
     picture = Picture(figsize=(WIDTH + 1.0, 1.9 * len(shown) + ROW * len(has) + 0.9))
@@ -89,6 +89,11 @@ def _draw_reading(row: Sequence[Axes], part: pd.DataFrame, colors: dict[int, str
     losses = [axes.get_ylim() for axes in row[2:]]
     for axes in row[2:]:
         axes.set_ylim(min(low for low, _ in losses), max(high for _, high in losses))
+
+
+def shown_readings(names: Iterable[str]) -> list[str]:
+    """Return the readings whose rounds are shown: the first one, and the one that follows it longer."""
+    return [name for place, name in enumerate(names) if place == 0 or name == FOLLOWED]
 
 
 def alike(part: pd.DataFrame) -> bool:

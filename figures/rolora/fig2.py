@@ -72,14 +72,13 @@ def draw_fig2(table: pd.DataFrame) -> Picture:
 def last_rounds(table: pd.DataFrame) -> pd.DataFrame:
     """Return each run's mean accuracy over the last communication rounds, because accuracies may oscillate.
 
-    These are the even ones of the last `LAST` rounds, or of half of them if there are fewer than twice as many: RoLoRA
-    has an evaluation in every second round, and other rounds would favour neither fairly.
+    These are the even ones of the last `LAST` rounds, or of half of the rounds if there are fewer than twice as many,
+    because RoLoRA has an evaluation in every second round only.
 
     Returns:
         As `finals`.
     """
-    runs = _late(table)
-    return finals(runs, LAST)
+    return finals(_late(table), LAST)
 
 
 def _late(table: pd.DataFrame) -> pd.DataFrame:
@@ -180,8 +179,9 @@ def _by_the_last(table: pd.DataFrame) -> str:
     last = table[table["round"] == table.groupby(["start", "stage"])["round"].transform("max")]
     changed = []
     for start in (name for name in LEARNING if name in set(table[table.stage == RUN].start)):
+        others = statements(last, start)
         for name, one in statements(table, start).items():
-            other = statements(last, start)[name]
+            other = others[name]
             if other.verdict != one.verdict:
                 changed.append(f"{name} ({start}) {other.verdict}, {other.text}")
         if _verdicts(ends_of_ffa(table, start)) != _verdicts(other_ends := ends_of_ffa(last, start)):
