@@ -37,8 +37,10 @@ def announce_cost(designs: Design | Sequence[Design], settings: Settings, left_o
         f"{total:.1e} floating-point operations, about {hours:,.{0 if hours >= 1 else 2}f} GPU hours at "
         f"{SUSTAINED / 1e12:g} TFLOP/s sustained (assumed), evaluations not counted"
     )
-    if settings.scale != "paper" and any(len(design.rates) > 1 for design in every):
-        settings.announce("a learning rate that is best at an end of those tried needs runs beyond these")
+    if any(len(design.rates) > 1 for design in every):
+        settings.announce("learning rates that do about as well need runs beyond these, with a second seed")
+        if settings.scale != "paper":
+            settings.announce("a learning rate that is best at an end of those tried needs runs beyond these")
     for text in left_out:
         settings.announce(f"not printed: {text}")
     if settings.slots is not None:
