@@ -93,9 +93,18 @@ def run_courses(context: Context) -> list[Course]:
     return courses
 
 
+RECURSION = 1e-8
+"""Largest relative difference from the closed recursion; the squared tangents that are followed are above 1e-12."""
+
+
 def enclose(value: float) -> Rounded:
     """Return the range of a number computed in double precision."""
     return Rounded.about(Fraction(value), Fraction(1, 10**12))
+
+
+def enclose_ratio(value: float) -> Rounded:
+    """Return the range of a ratio of tangents, to eleven decimals: further ones are the processor's."""
+    return Rounded.about(Fraction(round(value, 11)), Fraction(1, 10**11))
 
 
 @claim(
@@ -168,12 +177,12 @@ def txt_exponential(
             # Equality is reached in the limit of small angles or large numbers of iterations.
             slowest = max(after / before for before, after in zip(course.tangents, course.tangents[1:], strict=False))
             allowed = exact(bound + Fraction(1, 10**9))
-            orders[f"{name}, every iteration"] = Order(allowed, enclose(slowest), inputs)
+            orders[f"{name}, every iteration"] = Order(allowed, enclose_ratio(slowest), inputs)
     scope = (
         f"{len(kept)} runs of the algorithm on the expected loss, steps {kept[0].step:g} to {kept[-1].step:g} "
-        f"in units of 1/|b*|^2, up to 25 iterations; squared tangents within {mismatch:.1g} of the closed recursion"
+        f"in units of 1/|b*|^2, up to 25 iterations; squared tangents within {RECURSION:g} of the closed recursion"
     )
-    if mismatch > 1e-6:
+    if mismatch > RECURSION:
         return Evidence(None, scope, reason="the algorithm does not follow the closed recursion")
     # Between the steps and starts that were run nothing is proved.
     return replace(judge_order(orders, scope), facts=())
