@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
@@ -31,12 +32,14 @@ from runs.catalogue import PER_CLIENT
 from runs.estimate import Estimate, estimate
 from runs.experiments import one_thread
 from runs.network_problem import NetworkProblem
-from runs.plan import Parts, Plan, parts_of
+from runs.plan import Build, Parts, Plan, build_problem, parts_of
 
 BATCH = 4
 """Samples of the batch on which operations are counted, unless a client has fewer."""
 FEW = 2 * BATCH
 """Samples of a client on which they are counted, where clients have equally many."""
+PROBLEMS = 3
+"""Problems of a run's rounds: all of its samples, and few or twice as few where clients have equally many."""
 ONE_STEP: Mapping[str, Any] = {"steps": 1, "personal_steps": 1, "epochs": None, "personal_epochs": None, "tau": 2}
 """A first round with one local step of each kind, which does not accumulate."""
 
@@ -97,7 +100,7 @@ def forecast(plan: Plan) -> Forecast:
         FederationError: A round fails.
     """
     with one_thread():
-        small = _SmallRounds.of(plan)
+        small = _SmallRounds.of(plan, built_once())
         problem, traffic = small.parts.problem, small.traffic()
         down, up = map(float, traffic.total)
         start = float(traffic.before[0]) / len(problem.clients)
@@ -110,21 +113,30 @@ def forecast(plan: Plan) -> Forecast:
         return Forecast(len(problem.clients), samples, weights, down, up, *each, unless, time)
 
 
-def cost_of(plan: Plan) -> Cost:
+def built_once() -> Build:
+    """Return `build_problem` with a memory of its last few problems, for plans that share them."""
+    return lru_cache(PROBLEMS)(build_problem)
+
+
+def cost_of(plan: Plan, build: Build | None = None) -> Cost:
     """Return the cost of a run that trains a network: of its local steps, and of the rest of its rounds.
 
     The rest may grow with a client's data, as a gradient over all of them does; it is counted on few
     samples where clients have equally many, and all that is counted is one client's.
 
+    Args:
+        plan: The run.
+        build: From `built_once`, if the costs of several plans are asked for.
+
     Raises:
         RunError, DataError: The settings are not valid, or the data are missing.
     """
     with one_thread():
-        return _count(plan)
+        return _count(plan, build or built_once())
 
 
-def _count(plan: Plan) -> Cost:
-    small = _SmallRounds.of(plan)
+def _count(plan: Plan, build: Build) -> Cost:
+    small = _SmallRounds.of(plan, build)
     given, few, run = plan.settings, small.few, small.run
     each = float(small.sizes.mean())
 
@@ -161,19 +173,21 @@ class _SmallRounds:
         parts: Its algorithm and problem.
         sizes: Samples of each client.
         few: Samples of a client, where clients have equally many; else None, which leaves all of them.
+        build: Returns the problems.
     """
 
     plan: Plan
     parts: Parts
     sizes: NDArray[np.float64]
     few: int | None
+    build: Build
 
     @classmethod
-    def of(cls, plan: Plan) -> _SmallRounds:
-        parts = parts_of(plan)
+    def of(cls, plan: Plan, build: Build) -> _SmallRounds:
+        parts = parts_of(plan, build)
         sizes = Federation(parts.problem.clients, seed=0).shares
         even = plan.settings.get("partition") == "even" and float(sizes.mean()) >= 2 * FEW
-        return cls(plan, parts, sizes, FEW if even else None)
+        return cls(plan, parts, sizes, FEW if even else None, build)
 
     @property
     def batch(self) -> int:
@@ -212,7 +226,8 @@ class _SmallRounds:
         steps = {**ONE_STEP, **small, **changes}
         problem = self.parts.problem
         width = problem.width_of(self.plan.settings["batch"]) if isinstance(problem, NetworkProblem) else None
-        return _one_round(self.plan, steps, self.few if samples is None else samples, width, after, cohort)
+        few = self.few if samples is None else samples
+        return _one_round(self.plan, self.build, steps, few, width, after, cohort)
 
     def traffic(self, one: _Round | None = None) -> _Traffic:
         """Return the bytes of the whole run.
@@ -307,7 +322,7 @@ class _Round:
 
 
 def _one_round(
-    plan: Plan, steps: Mapping[str, Any], samples: int | None, width: int | None, after: int, cohort: int
+    plan: Plan, build: Build, steps: Mapping[str, Any], samples: int | None, width: int | None, after: int, cohort: int
 ) -> _Round:
     """Run a round for given steps, batches, samples and width, after other rounds, which are not counted.
 
@@ -316,7 +331,7 @@ def _one_round(
     """
     few = {**steps, "training_loss": 0, **({} if samples is None else {"samples": samples * plan.settings["clients"]})}
     given = {**plan.settings, **{name: value for name, value in few.items() if name in plan.settings}}
-    parts = parts_of(replace(plan, settings=given))
+    parts = parts_of(replace(plan, settings=given), build)
     problem = parts.problem.of_width(width) if isinstance(parts.problem, NetworkProblem) else parts.problem
     # If all clients take part, the first ones alone are a federation in which all take part.
     all_take_part = plan.settings["cohort"] in (None, len(problem.clients))

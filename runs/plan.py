@@ -6,11 +6,11 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -173,8 +173,21 @@ def with_present_names(problem: str, given: Mapping[str, Any]) -> dict[str, Any]
     return {present.get(name, name): value for name, value in given.items()}
 
 
-def parts_of(plan: Plan) -> Parts:
+Build: TypeAlias = Callable[[Any, int, str, str | None], Any]
+"""Returns a problem from its settings, a seed, a torch device and the folder of the data."""
+
+
+def build_problem(settings: Any, seed: int, device: str, root: str | None) -> Any:
+    """Build a problem from its settings; raises as `parts_of`."""
+    return settings.build(seed, device, root)
+
+
+def parts_of(plan: Plan, build: Build = build_problem) -> Parts:
     """Build the algorithm, the problem and the executor of a plan.
+
+    Args:
+        plan: The run.
+        build: Returns the problem as `build_problem` does, or one that was built before from equal settings.
 
     Raises:
         RunError, FederationError, ProblemError, DataError: Values that they do not take, or data that are not here.
@@ -184,7 +197,7 @@ def parts_of(plan: Plan) -> Parts:
     with ExitStack() as joined:  # a cluster is left again where the rest fails
         joined.callback(getattr(executor, "close", lambda: None))
         settings = problem_settings_of(plan.problem, values)
-        problem = settings.build(values["seed"], conduct.device, conduct.root)
+        problem = build(settings, values["seed"], conduct.device, conduct.root)
         algorithm = with_adapter_start(algorithm_of(plan.algorithm, plan.problem, values), problem)
         _require_sides(algorithm, problem)
         joined.pop_all()

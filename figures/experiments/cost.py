@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from figures.experiments.experiment import Design, Line
 from figures.experiments.sweep import SUSTAINED, OnlyPlannedError, Planned, plan_table
 from figures.figure import Settings
-from runs.cost import Cost, cost_of
+from runs.cost import Cost, built_once, cost_of
+from runs.plan import Build
 
 
-def cost_of_line(line: Line, rounds: int, settings: Settings) -> Cost:
-    """Return the cost of one run of a line; raises as `cost_of`."""
-    return cost_of(line.trial(rounds, (0,), line.options.get("learning_rate", 0.1)).plan(0, settings.place))
+def cost_of_line(line: Line, rounds: int, settings: Settings, build: Build | None = None) -> Cost:
+    """Return the cost of one run of a line; arguments and errors as those of `cost_of`."""
+    return cost_of(line.trial(rounds, (0,), line.options.get("learning_rate", 0.1)).plan(0, settings.place), build)
 
 
 def announce_cost(designs: Design | Sequence[Design], settings: Settings, left_out: Sequence[str] = ()) -> None:
@@ -28,8 +29,8 @@ def announce_cost(designs: Design | Sequence[Design], settings: Settings, left_o
     """
     if settings.scale != "paper" and settings.slots is None:
         return
-    every = [designs] if isinstance(designs, Design) else list(designs)
-    planned = [runs for design in every for line in design.lines for runs in _plan(design, line, settings)]
+    every, build = [designs] if isinstance(designs, Design) else list(designs), built_once()
+    planned = [runs for design in every for line in design.lines for runs in _plan(design, line, settings, build)]
     total = sum(line.runs * line.cost.operations for line in planned)
     hours = total / SUSTAINED / 3600
     settings.announce(
@@ -49,11 +50,12 @@ def announce_cost(designs: Design | Sequence[Design], settings: Settings, left_o
         raise OnlyPlannedError
 
 
-def _plan(design: Design, line: Line, settings: Settings) -> list[Planned]:
+def _plan(design: Design, line: Line, settings: Settings, build: Build) -> list[Planned]:
     """Return the runs of a line, and those that choose its learning rate."""
-    cost = cost_of_line(line, design.rounds, settings)
+    cost = cost_of_line(line, design.rounds, settings, build)
     runs = [Planned(line.label, design.seeds, design.rounds, cost)] if design.seeds else []
     if line.tuned and len(design.rates) > 1:
-        shorter = cost_of_line(line, design.tuning_rounds, settings)
+        alike = design.tuning_rounds == design.rounds
+        shorter = cost if alike else cost_of_line(line, design.tuning_rounds, settings, build)
         runs.insert(0, Planned(f"{line.label}: learning rates", len(design.rates), design.tuning_rounds, shorter))
     return runs

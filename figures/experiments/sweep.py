@@ -9,7 +9,7 @@ from functools import partial
 from types import FunctionType
 
 from figures.figure import Figure, Settings
-from runs.cost import Cost, cost_of
+from runs.cost import Cost, built_once, cost_of
 from runs.experiments import Sweep, Trial, carry_out
 from runs.format import align_rows, format_bytes
 
@@ -44,7 +44,8 @@ def sweep_of(settings: Settings) -> Sweep | None:
     """Return where the runs of a figure are made; None means here, one after the other."""
     if settings.pool is None:
         return None
-    return Sweep(settings.pool, lambda trial: cost_of(trial.plan(trial.seeds[0], settings.place)).operations)
+    build = built_once()
+    return Sweep(settings.pool, lambda trial: cost_of(trial.plan(trial.seeds[0], settings.place), build).operations)
 
 
 def require_run(trials: Sequence[Trial], settings: Settings) -> None:
@@ -54,8 +55,9 @@ def require_run(trials: Sequence[Trial], settings: Settings) -> None:
         OnlyPlannedError: It is a dry run.
     """
     if settings.slots is not None:
+        build = built_once()
         lines = [
-            Planned(one.label, len(one.seeds), one.rounds, cost_of(one.plan(one.seeds[0], settings.place)))
+            Planned(one.label, len(one.seeds), one.rounds, cost_of(one.plan(one.seeds[0], settings.place), build))
             for one in trials
         ]
         for text in plan_table(lines, settings.slots):
