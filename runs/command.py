@@ -224,7 +224,11 @@ def _value_in(words: Sequence[str], flag: str) -> str | None:
 
 
 def _names_in(words: Sequence[str], config: Config | None) -> tuple[str | None, str, dict[str, str]]:
-    """Return the algorithm, the problem, and options that decide the kind of data, before options are declared."""
+    """Return the algorithm, the problem, and options that decide the kind of data, before options are declared.
+
+    Raises:
+        RunError: Several algorithms are named.
+    """
     from runs.networks.text_federation import DECIDING
 
     algorithm, problem, deciding = None, PROBLEM, {}
@@ -236,7 +240,9 @@ def _names_in(words: Sequence[str], config: Config | None) -> tuple[str | None, 
         word = rest.pop(0)
         flag, equals, value = word.partition("=")
         if not word.startswith("-"):
-            algorithm = algorithm or word
+            if algorithm is not None:
+                raise RunError(f"train takes one algorithm, {algorithm}; name what it trains on as in --data {word}")
+            algorithm = word
         elif flag not in _flags():
             value = value if equals else rest.pop(0) if rest else ""
             if flag == "--data":
