@@ -23,7 +23,7 @@ def write_whole(
     fresh: Collection[Path] = (),
     check: Callable[[Path], None] | None = None,
     scratch: str | None = None,
-) -> None:
+) -> list[Path]:
     """Write files atomically: write scratch files, sync, then rename, so readers never see half a file.
 
     A link stays a link: the file it points to is replaced, and keeps its permissions. Pipes and devices are written
@@ -34,6 +34,9 @@ def write_whole(
         fresh: Those of them that replace nothing: a file that has appeared in such a place stays.
         check: Called with every other path right before its file is replaced; what it raises stops the writing.
         scratch: Name of the folder in which files are written first; default: a random one.
+
+    Returns:
+        The paths of all files.
 
     Raises:
         OSError: A path cannot be written, and names it; no file has been changed then.
@@ -75,6 +78,7 @@ def write_whole(
                             check(path)
                         os.replace(ready[path], place)
             undone.pop_all()
+    return list(files)
 
 
 def scratch_name() -> str:

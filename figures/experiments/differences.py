@@ -257,9 +257,7 @@ def write(folder: Path) -> list[Path]:
     Raises:
         OSError: The folder cannot be written to.
     """
-    path = folder / PAGE
-    write_whole({path: page(stored_differences()).encode()})
-    return [path]
+    return write_whole({folder / PAGE: page(stored_differences()).encode()})
 
 
 if __name__ == "__main__":

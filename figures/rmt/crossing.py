@@ -245,9 +245,8 @@ def write(folder: Path) -> list[Path]:
     Raises:
         OSError: The folder cannot be written to.
     """
-    settings, path = Settings(), folder / "rmt-crossing.svg"
-    write_whole({path: animate(crossing(settings), *noise_histogram(settings)).encode()})
-    return [path]
+    settings = Settings()
+    return write_whole({folder / "rmt-crossing.svg": animate(crossing(settings), *noise_histogram(settings)).encode()})
 
 
 if __name__ == "__main__":

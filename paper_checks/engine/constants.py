@@ -19,6 +19,7 @@ from paper_checks.ledger import PAPERS
 from paper_checks.pages.report_papers import place
 from paper_checks.paper import Paper
 from workloads.arguments import write_documents
+from workloads.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -116,9 +117,7 @@ def write(folder: Path) -> list[Path]:
     Raises:
         OSError: The folder cannot be written to.
     """
-    path = folder / "constants.png"
-    path.write_bytes(render(lambda: draw(constants()), ("png",))["png"])
-    return [path]
+    return write_whole({folder / "constants.png": render(lambda: draw(constants()), ("png",))["png"]})
 
 
 if __name__ == "__main__":

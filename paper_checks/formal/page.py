@@ -66,9 +66,7 @@ def write(folder: Path) -> list[Path]:
     Raises:
         OSError: The folder cannot be written to.
     """
-    path = folder / NAME
-    write_whole({path: kernel_page().encode()})
-    return [path]
+    return write_whole({folder / NAME: kernel_page().encode()})
 
 
 if __name__ == "__main__":

@@ -102,9 +102,7 @@ def write(folder: Path) -> list[Path]:
     Raises:
         OSError: The folder cannot be written to.
     """
-    path = folder / NAME
-    write_whole({path: overview().encode()})
-    return [path]
+    return write_whole({folder / NAME: overview().encode()})
 
 
 if __name__ == "__main__":

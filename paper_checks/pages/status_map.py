@@ -210,8 +210,7 @@ def write(folder: Path) -> list[Path]:
     from paper_checks.ledger import PAPERS
 
     drawn = files({paper.name: (paper.called or paper.name, of_ledger(paper)) for paper in PAPERS}, folder)
-    write_whole(drawn)
-    return list(drawn)
+    return write_whole(drawn)
 
 
 if __name__ == "__main__":
