@@ -112,7 +112,7 @@ def _printed(worker: Worker, shown: str) -> str | None:
     try:
         done = subprocess.run(
             [*worker.given_up, sys.executable, "-c", shown],
-            cwd=worker.scratch,
+            cwd=worker.place,
             env=worker.environment,
             capture_output=True,
             text=True,
