@@ -23,6 +23,8 @@ BESIDE_SECONDS = 10.0
 """Seconds for tests in addition to those that run a line."""
 QUICK_SECONDS = 0.5
 """Seconds of a test that runs before slower ones of every module."""
+REPLAYS, REPLAYING = "/replays/", "test_what_each_replay_shows_is_on_record"
+"""Part of the path of replays, and the test that runs them in a process of their own, where no line is measured."""
 NO_TESTS = 5
 """Status of pytest for a file in which it finds none."""
 
@@ -78,6 +80,9 @@ class Reach:
         found: set[str] = set()
         for line in range(mutant.line, mutant.line + mutant.before.count("\n") + 1):
             found |= self.lines.get((mutant.file, line), set())
+        if REPLAYS in mutant.file:
+            paper = Path(mutant.file).parts[1]
+            found |= {test for test in self.seconds if REPLAYING in test and f"[{paper}]" in test}
         if mutant.on_import or not found:
             named = mutant.file.removesuffix(".py").replace("/", ".")
             found = everything | {test for test in self.seconds if named in self.texts[_module(test)]}

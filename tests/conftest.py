@@ -5,6 +5,7 @@ import os
 import random
 import sys
 from collections import defaultdict
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -12,6 +13,9 @@ from hypothesis import settings
 settings.register_profile("default", max_examples=30, deadline=None, derandomize=True, database=None)
 settings.register_profile("deep", max_examples=2000, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+LEFT = Path(__file__).with_name("left_to_test_all.txt")
+"""Tests that `make test` leaves to `make test-all`, by `benchmarks/left_to_test_all.py`."""
 
 
 @pytest.hookimpl(wrapper=True)
@@ -34,9 +38,12 @@ def pytest_runtest_setup():
 
 
 def pytest_collection_modifyitems(items):
-    """Mark as slow what `make test` leaves out of a family: `sample(3)` keeps three of its cases."""
+    """Mark as slow what `make test` leaves out: tests of a list, and all but n cases of a family with `sample(n)`."""
     families = defaultdict(list)
+    left = set(LEFT.read_text(encoding="utf-8").splitlines()) if LEFT.exists() else set()
     for item in items:
+        if item.nodeid in left:
+            item.add_marker(pytest.mark.slow)
         if mark := item.get_closest_marker("sample"):
             families[item.parent.nodeid, item.originalname, mark.args[0]].append(item)
     for (_, name, kept), cases in families.items():

@@ -159,6 +159,16 @@ def test_files_of_tests_have_names_of_their_own():
     assert not {name for name in names if names.count(name) > 1} - {"conftest.py"}
 
 
+def test_the_list_of_tests_that_are_left_names_tests():
+    listed = (ROOT / "tests" / "left_to_test_all.txt").read_text(encoding="utf-8").splitlines()
+    assert listed == sorted(set(listed))
+    known = {file: (ROOT / file).read_text(encoding="utf-8") for file in {line.split("::")[0] for line in listed}}
+    for line in listed:
+        file, *_, name = line.split("[")[0].split("::")
+        found = re.search(rf"(def|class) {name.split('.')[-1]}\b", known[file])
+        assert found, f"{line} is no test: run benchmarks/left_to_test_all.py"
+
+
 def test_the_page_of_tests_names_every_room_and_only_test_files():
     page = (ROOT / "docs" / "tests-of-rooms.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `([a-z_/]+)` \| (.*) \|$", page, flags=re.M))
