@@ -131,6 +131,7 @@ EXPECTED = [
 ]
 
 
+@settings(max_examples=EXAMPLES // 3)
 @given(targets, st.booleans())
 def test_any_target_gets_the_whole_answer_or_stays_as_it_was(target, check):
     which = ["check", "--jobs", "1", QUICK[0]] if check else ["claims", "--paper", "rolora", "--verdict", "refuted"]
