@@ -42,8 +42,9 @@ def properties(table: pd.DataFrame) -> pd.DataFrame:
     Returns:
         Index reading, in the table's order; bool columns plateau (FedAvg and FeDLRT without correction stall
         above 1e-5), exact (FedLin and FeDLRT with the full correction reach 1e-5), faster (so they do, FeDLRT
-        by a recorded round in which FedLin is still above), single (FeDLRT with the full correction ends at single precision), alike and alike_full
-        (FeDLRT's variants, and FedAvg and FedLin, are the same within 1e-6), admitted (Theorem 2 admits the step).
+        by a recorded round in which FedLin is still above it), single (FeDLRT with the full correction ends at single
+        precision), alike and alike_full (FeDLRT's variants, and FedAvg and FedLin, are the same within 1e-6), admitted
+        (Theorem 2 admits the step).
     """
     ends = summary(table)
     plain, full = LOW_RANK["none"], LOW_RANK["full"]
