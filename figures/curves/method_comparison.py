@@ -78,7 +78,7 @@ def largest_errors(table: pd.DataFrame) -> dict[str, float]:
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean accuracy, the mean bytes and the failed runs of each method; a failed run counts as accuracy 0."""
+    """Return mean accuracy, mean bytes and failed runs of each method; a failed run counts as accuracy 0."""
     ends = finals(table)
     ends["value"] = ends.value.where(ends.failed == 0, 0.0)
     return ends.groupby("method", sort=False).agg(

@@ -141,8 +141,8 @@ def fig1_under(table: pd.DataFrame) -> str:
     row = table.iloc[0]
     rounds = table[table.method.isin(LOW_RANK.values())].groupby("reading")["round"].max()
     return (
-        f"{row.n}x{row.n} weights, {row.clients} clients, {row.samples:,} points, {row.starts} starts, {rounds.min()} to "
-        f"{rounds.max()} rounds of FeDLRT"
+        f"{row.n}x{row.n} weights, {row.clients} clients, {row.samples:,} points, {row.starts} starts, "
+        f"{rounds.min()} to {rounds.max()} rounds of FeDLRT"
     )
 
 

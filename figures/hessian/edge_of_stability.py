@@ -193,9 +193,9 @@ def edge_found(table: pd.DataFrame) -> str:
             )
             continue
         said.append(
-            f"at η = {run.rate:g} {_describe_start(run)}its interval is above 2/η at step {run.arrival:,} and then between "
-            f"{run.low:.2f} and {run.high:.2f} times 2/η; the loss rises in {100 * run.before:.1f} % of the steps before and "
-            f"{100 * run.after:.1f} % after"
+            f"at η = {run.rate:g} {_describe_start(run)}its interval is above 2/η at step {run.arrival:,} and then "
+            f"between {run.low:.2f} and {run.high:.2f} times 2/η; the loss rises in {100 * run.before:.1f} % of the "
+            f"steps before and {100 * run.after:.1f} % after"
         )
     arrived = [run for run in runs if run.arrival is not None]
     ends = ""

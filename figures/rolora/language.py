@@ -221,8 +221,9 @@ def found_in(
         ]
         each += [f"{name}: {effect.verdict}, {effect.text}" for name, effect in stated(table)]
         return (
-            f"Stated: {says}. Found, at this scale: {language_outcome(table)}. {'; '.join(each)}. By the best evaluation "
-            f"of each run on the test sentences, as the paper compares: {language_outcome(best_evaluations(table))}."
+            f"Stated: {says}. Found, at this scale: {language_outcome(table)}. {'; '.join(each)}. By the best "
+            "evaluation of each run on the test sentences, as the paper compares: "
+            f"{language_outcome(best_evaluations(table))}."
         )
 
     return found

@@ -159,7 +159,7 @@ def test_faster_is_in_fewer_rounds(rounds, faster):
 
 @pytest.mark.parametrize(("last", "faster"), [(5, True), (6, False), (9, False)])
 def test_a_method_recorded_in_other_rounds_is_faster_only_if_the_other_is_still_away(last, faster):
-    """FedLin is above the level in round 5 and within it in round 10, so it may have reached it in any round between."""
+    """FedLin is above the level in round 5 and within it in round 10, and may have reached it in any round between."""
     table = one_reading(SHOWS)
     table.loc[(table.method == "FeDLRT, full") & (table["round"] == 10), "round"] = last
     table = table[(table.method != "FeDLRT, full") | (table["round"] != 5) | (table.distance <= CLOSE)]
