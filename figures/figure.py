@@ -143,6 +143,9 @@ class Figure:
         conventions: Where the value of a setting at scale `paper` is from, by the setting's name, if it is not printed.
         printed: The paper's values of settings that no machine of ours can have at scale `paper`, by name: its data
             sets, its model.
+        beyond: Settings that no option of a run has and that differ from the paper's at every scale, by name: the
+            paper's value and ours.
+        under: The scale in one line under the headline, of a figure without `designs`; None: no line.
     """
 
     id: str
@@ -162,6 +165,8 @@ class Figure:
     by_scale: Mapping[Scale, Any] | None = field(default=None, hash=False)
     conventions: Mapping[str, str] = field(default_factory=dict, hash=False)
     printed: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    beyond: Mapping[str, tuple[str, str]] = field(default_factory=dict, hash=False)
+    under: Callable[[DataFrame], str] | None = None
 
     def data_choice(self, settings: Settings) -> DataChoice:
         """Return the data sets for these settings, without checking that they are complete."""

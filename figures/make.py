@@ -325,9 +325,10 @@ def _differences(
     """
     if figure.designs is None and figure.by_scale is None:
         return [], ""
-    from figures.experiments.differences import Difference, describe, differences  # brings torch along
+    from figures.experiments.differences import Difference, describe, differences, with_beyond  # brings torch along
 
-    rows = differences(figure, settings) if stored is None else tuple(Difference(**row) for row in stored)
+    of_options = () if stored is None else tuple(Difference(**row) for row in stored)
+    rows = differences(figure, settings) if stored is None else with_beyond(figure, of_options)
     return [asdict(row) for row in rows], f" {describe(rows)}" if rows else ""
 
 

@@ -78,11 +78,11 @@ def largest_errors(table: pd.DataFrame) -> dict[str, float]:
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean accuracy, the bytes and the failed runs of each method; a failed run counts as accuracy 0."""
+    """Return mean accuracy, mean bytes and failed runs of each method; a failed run counts as accuracy 0."""
     ends = finals(table)
     ends["value"] = ends.value.where(ends.failed == 0, 0.0)
     return ends.groupby("method", sort=False).agg(
-        value=("value", "mean"), bytes=("bytes", "max"), failed=("failed", "sum"), rate=("rate", "first")
+        value=("value", "mean"), bytes=("bytes", "mean"), failed=("failed", "sum"), rate=("rate", "first")
     )
 
 

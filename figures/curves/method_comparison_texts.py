@@ -125,9 +125,15 @@ def effects_of(table: pd.DataFrame) -> dict[str, Effect]:
     return {method: paired_effect(by_seed(ends, method=method), theirs) for method in methods}
 
 
+def same_as_reference(table: pd.DataFrame) -> list[str]:
+    """Return the methods that end exactly as FedLoRA does with every seed, so that there is nothing to compare."""
+    return [method for method, effect in effects_of(table).items() if effect.mean == effect.half_width == 0.0]
+
+
 def sentences_headline(table: pd.DataFrame) -> str:
-    """Return the headline: how many methods end above or below FedLoRA."""
-    found = [effect.above for effect in effects_of(table).values()]
+    """Return the headline: how many methods that differ from FedLoRA end above or below it."""
+    same = same_as_reference(table)
+    found = [effect.above for method, effect in effects_of(table).items() if method not in same]
     above, below, undecided = (found.count(kind) for kind in ("supports", "contradicts", "undecided"))
     ends = f"{above} {'ends' if above == 1 else 'end'}" if above else "none ends"
     return (
@@ -138,10 +144,12 @@ def sentences_headline(table: pd.DataFrame) -> str:
 
 def sentences_found(table: pd.DataFrame) -> str:
     """Return the finding on rated sentences."""
-    effects = "; ".join(f"{method} {effect.text}" for method, effect in effects_of(table).items())
+    same = same_as_reference(table)
+    effects = "; ".join(f"{method} {effect.text}" for method, effect in effects_of(table).items() if method not in same)
+    alike = f" {' and '.join(same)} {'ends' if len(same) == 1 else 'end'} as FedLoRA with every seed." if same else ""
     return (
         f"No paper states this. Found: {sentences_headline(table)}, by 95 % intervals of the difference paired over "
-        f"the seeds (global models): {effects}. {describe_methods(table)}"
+        f"the seeds (global models): {effects}.{alike} {describe_methods(table)}"
     )
 
 

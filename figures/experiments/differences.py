@@ -113,7 +113,14 @@ def differences(figure: Figure, settings: Settings) -> tuple[Difference, ...]:
         source = f" ({convention})" if convention else ""
         rows.append(Difference(WORDS.get(name, name.replace("_", " ")) + where, theirs_told + source, ours_told))
     lacking = [name for name in printed if name not in run]
-    return (*rows, *([Difference("methods", ", ".join(printed), ", ".join(both))] if lacking else []))
+    methods = [Difference("methods", ", ".join(printed), ", ".join(both))] if lacking else []
+    return with_beyond(figure, (*rows, *methods))
+
+
+def with_beyond(figure: Figure, rows: Sequence[Difference]) -> tuple[Difference, ...]:
+    """Return rows with those of the settings that no option of a run has, which also stored numbers have."""
+    options = [row for row in rows if row.setting not in figure.beyond]
+    return (*options, *(Difference(name, printed, run) for name, (printed, run) in figure.beyond.items()))
 
 
 def values_of(designs: Sequence[Design]) -> dict[str, dict[str, tuple[Any, ...]]]:
@@ -127,6 +134,8 @@ def values_of(designs: Sequence[Design]) -> dict[str, dict[str, tuple[Any, ...]]
             chosen = "learning_rate" not in line.options
             plan = line.trial(design.rounds, (0,), max(design.rates, default=1.0) if chosen else None).plan(0)
             values = {"data": plan.problem, "rounds": design.rounds, "seeds": design.seeds, **plan.settings}
+            if values.get("epochs") is not None:
+                values["steps"] = None  # epochs replace steps
             if chosen and len(design.rates) != 1:
                 values["learning_rate"] = CHOSEN
             if not design.seeds:
@@ -233,7 +242,7 @@ def stored_differences() -> Iterator[tuple[str, tuple[Difference, ...]]]:
         settings = stored_settings(figure) if compared else None
         entry = None if settings is None else stored_numbers(figure, settings)
         if entry is not None:
-            yield figure.id, tuple(Difference(**row) for row in entry["differences"])
+            yield figure.id, with_beyond(figure, [Difference(**row) for row in entry["differences"]])
 
 
 def _cell(text: str) -> str:

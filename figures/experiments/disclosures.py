@@ -33,7 +33,8 @@ NAMES: Mapping[str, str] = {
 def under_headline(figure: Figure, table: DataFrame, settings: Settings) -> str:
     """Return the text under the headline: the scale, runs that failed, and whether learning rates may decide."""
     close = "Learning rates chosen by little may decide small differences" if close_rates(table) else ""
-    return ". ".join(filter(None, (scale_line(figure, settings), failed_runs(table), close)))
+    scale = scale_line(figure, settings) if figure.under is None else figure.under(table)
+    return ". ".join(filter(None, (scale, failed_runs(table), close)))
 
 
 def finding(figure: Figure, table: DataFrame) -> str:

@@ -96,9 +96,17 @@ def alignment_outcome(table: pd.DataFrame) -> str:
     for name, method, rounds, effect in differences(table):
         if method == "FedLoRU":
             words = {"supports": "above", "contradicts": "below"}.get(effect.above, "not distinguished")
-            parts.setdefault(name, []).append(f"{words} in rounds {_span(rounds)} ({effect.mean:+.3f})")
+            ahead = f", the mean over the seeds above in {_rounds_ahead(table, name, rounds)} of {len(rounds)}"
+            parts.setdefault(name, []).append(f"{words} in rounds {_span(rounds)} ({effect.mean:+.3f}{ahead})")
     told = "; ".join(f"{name}: {', '.join(said)}" for name, said in parts.items())
     return f"Alignment of FedLoRU's updates against FedAvg's, {told}."
+
+
+def _rounds_ahead(table: pd.DataFrame, case: str, rounds: range) -> int:
+    """Return the number of rounds in which FedLoRU's mean over the seeds is above FedAvg's."""
+    (mine,) = [of for name, of in cases(table[table.stage == RUN]) if name == case]
+    means = mine[mine["round"].isin(rounds)].pivot_table(index="round", columns="method", values="value")
+    return int((means["FedLoRU"] > means["FedAvg"]).sum())
 
 
 def alignment_headline(table: pd.DataFrame) -> str:
@@ -106,8 +114,7 @@ def alignment_headline(table: pd.DataFrame) -> str:
     late = [(rounds, effect) for _, method, rounds, effect in differences(table) if method == "FedLoRU"][1::2]
     ahead = sum(effect.above == "supports" for _, effect in late)
     return (
-        f"After round {late[0][0][0] - 1} FedLoRU's updates are better aligned than FedAvg's in {ahead} of {len(late)} "
-        "settings"
+        f"After round {late[0][0][0] - 1} FedLoRU's mean alignment is above FedAvg's in {ahead} of {len(late)} settings"
     )
 
 

@@ -136,6 +136,16 @@ def fig1_sizes(table: pd.DataFrame) -> str:
     )
 
 
+def fig1_under(table: pd.DataFrame) -> str:
+    """Return the scale in one line."""
+    row = table.iloc[0]
+    rounds = table[table.method.isin(LOW_RANK.values())].groupby("reading")["round"].max()
+    return (
+        f"{row.n}x{row.n} weights, {row.clients} clients, {row.samples:,} points, {row.starts} starts, "
+        f"{rounds.min()} to {rounds.max()} rounds of FeDLRT"
+    )
+
+
 FIG1 = Figure(
     id="fedlrt/fig-1",
     title="A target of rank 1 for each client: with and without correction (FeDLRT, Figure 1)",
@@ -156,5 +166,6 @@ FIG1 = Figure(
     found=fig1_found,
     sizes=fig1_sizes,
     by_scale=FIG1_SIZES,
+    under=fig1_under,
     conventions=dict.fromkeys(("rounds", "far", "starts"), "not printed"),
 )

@@ -316,6 +316,15 @@ def _of(reading: Reading) -> dict[str, Any]:
 
 def first_round(part: pd.DataFrame, level: float, column: str = "distance") -> float:
     """Return the first recorded round from which the median is at most a level; nan if there is none."""
-    above = part[part[column] > level]["round"]
-    later = part[part["round"] > (above.max() if len(above) else -1)]["round"]
+    later = part[part["round"] > last_above(part, level, column)]["round"]
     return float(later.min()) if len(later) else float("nan")
+
+
+def last_above(part: pd.DataFrame, level: float, column: str = "distance") -> float:
+    """Return the last recorded round in which the median is above a level; -1 if there is none.
+
+    Methods with different numbers of rounds are recorded in different rounds. One certainly comes to a level in fewer
+    rounds than another only if it does so by the last recorded round in which the other is above it.
+    """
+    above = part[part[column] > level]["round"]
+    return float(above.max()) if len(above) else -1.0

@@ -124,6 +124,7 @@ class Run:
 
     Attributes:
         rate: Learning rate.
+        start: Lower end of the first interval, over the edge.
         arrival: First measured step after that of the least sharpness at which the whole interval is above the edge;
             None: there is none.
         share: Largest upper end of an interval over the edge, in a run that does not arrive.
@@ -134,6 +135,7 @@ class Run:
     """
 
     rate: float
+    start: float
     arrival: int | None
     share: float
     low: float
@@ -148,16 +150,17 @@ def runs_of(table: pd.DataFrame) -> list[Run]:
     for rate in sorted(table.rate.unique().tolist()):
         rows = table[table.rate == rate].sort_values("step").reset_index(drop=True)
         later = rows.loc[rows.value.idxmin() :]
-        above = later[later.low > later.edge]
+        above, start = later[later.low > later.edge], float((rows.low / rows.edge).iloc[0])
         if above.empty:
             share = float((later.high / later.edge).max())
-            found.append(Run(rate, None, share, 0.0, 0.0, _share(rows), 0.0))
+            found.append(Run(rate, start, None, share, 0.0, 0.0, _share(rows), 0.0))
             continue
         place = above.index[0]
         at = rows.loc[place:]
         ends = float((at.low / at.edge).min()), float((at.high / at.edge).max())
         arrival = int(rows.step[place])
-        found.append(Run(rate, arrival, 0.0, *ends, _share(rows.loc[:place]), _share(rows.loc[place + 1 :])))
+        before, after = _share(rows.loc[:place]), _share(rows.loc[place + 1 :])
+        found.append(Run(rate, start, arrival, 0.0, *ends, before, after))
     return found
 
 
@@ -190,9 +193,9 @@ def edge_found(table: pd.DataFrame) -> str:
             )
             continue
         said.append(
-            f"at η = {run.rate:g} its interval is above 2/η at step {run.arrival:,} and then between {run.low:.2f} and "
-            f"{run.high:.2f} times 2/η; the loss rises in {100 * run.before:.1f} % of the steps before and "
-            f"{100 * run.after:.1f} % after"
+            f"at η = {run.rate:g} {_describe_start(run)}its interval is above 2/η at step {run.arrival:,} and then "
+            f"between {run.low:.2f} and {run.high:.2f} times 2/η; the loss rises in {100 * run.before:.1f} % of the "
+            f"steps before and {100 * run.after:.1f} % after"
         )
     arrived = [run for run in runs if run.arrival is not None]
     ends = ""
@@ -206,12 +209,26 @@ def edge_found(table: pd.DataFrame) -> str:
     )
 
 
+def _describe_start(run: Run) -> str:
+    """Describe a start that is above the edge; empty if it is not."""
+    return f"it starts at {run.start:.2f} times 2/η and falls below; " if run.start > 1.0 else ""
+
+
 def edge_sizes(table: pd.DataFrame) -> str:
     """Describe P, samples, steps and the cost of a measurement."""
     row = table.iloc[0]
     return (
         f"$P={int(row.parameters):,}$, {row.samples:.0f} images, {table.step.max():,} steps, measured every "
         f"{row.every:.0f} steps with {table['products'].median():.0f} products (median)."
+    )
+
+
+def edge_under(table: pd.DataFrame) -> str:
+    """Return the scale in one line."""
+    row = table.iloc[0]
+    return (
+        f"Fashion-MNIST, {row.samples:.0f} images, perceptron with {int(row.parameters):,} weights, "
+        f"{table.step.max():,} steps, {table.rate.nunique()} learning rates, one start"
     )
 
 
@@ -247,4 +264,5 @@ EDGE_OF_STABILITY = Figure(
     found=edge_found,
     sizes=edge_sizes,
     datasets=("fashion-mnist",),
+    under=edge_under,
 )

@@ -17,6 +17,7 @@ from figures.fedlrt import fig3 as fedlrt_fig3
 from figures.fedlrt.fig1_properties import SINGLE, summary
 from figures.fedlrt.fig1_properties import properties as fig1_properties
 from figures.fedlrt.fig4_properties import properties as fig4_properties
+from figures.fedlrt.fig4_properties import unreached as fig4_unreached
 from figures.fedlrt.legendre_readings import CLOSE, Trace
 from figures.figure import Settings
 from figures.hessian import alignment as hessian_alignment
@@ -156,6 +157,16 @@ def test_faster_is_in_fewer_rounds(rounds, faster):
     assert (has.exact, has.faster) == (True, faster)
 
 
+@pytest.mark.parametrize(("last", "faster"), [(5, True), (6, False), (9, False)])
+def test_a_method_recorded_in_other_rounds_is_faster_only_if_the_other_is_still_away(last, faster):
+    """FedLin is above the level in round 5 and within it in round 10, and may have reached it in any round between."""
+    table = one_reading(SHOWS)
+    table.loc[(table.method == "FeDLRT, full") & (table["round"] == 10), "round"] = last
+    table = table[(table.method != "FeDLRT, full") | (table["round"] != 5) | (table.distance <= CLOSE)]
+    has = fig1_properties(table).loc["one"]
+    assert (has.exact, has.faster) == (True, faster)
+
+
 @pytest.mark.parametrize(("end", "single"), [(3.0 * SINGLE, True), (3.01 * SINGLE, False)])
 def test_single_precision_is_one_of_the_minimiser_s_size(end, single):
     table = one_reading(SHOWS | {"FeDLRT, full": (1.0, 0.5, 0.1, end)}, size=3.0)
@@ -217,6 +228,21 @@ def test_a_reading_has_a_property_with_every_number_of_clients(change, lost, pla
     lacking = {name for name, value in has.items() if not value}
     assert lacking == {lost}
     assert fig4_properties(of_clients(2, **plain)).loc["one"].all()
+
+
+@pytest.mark.parametrize(
+    ("low", "right", "below", "open"),
+    [
+        ((1.0, 0.5, 0.4, 0.3), 2, 0, True),  # still falling, from above
+        ((1.0, 0.5, 0.4, 0.3), 3, 0, False),  # found
+        ((1.0, 0.5, 0.4, 0.3), 2, 1, False),  # a run was below
+        ((1.0, 0.5, 0.3, 0.2999), 2, 0, False),  # at rest
+    ],
+)
+def test_a_rank_above_the_target_s_is_not_reached_while_the_distance_falls(low, right, below, open):
+    table = of_clients(2, low, (1.0, 0.9, 0.8, 0.7), right, below)
+    later = fig4_unreached(table).loc["one"]
+    assert (later.right, later.close) == (open, low[-1] == 0.3)
 
 
 def banded(monkeypatch, module, stable_ranks=(), tops=()):

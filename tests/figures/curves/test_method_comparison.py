@@ -165,6 +165,13 @@ def test_a_failed_run_counts_as_nothing(tiny):
     assert means.value["FedAvg"] < summary(tiny).value["FedAvg"]
 
 
+def test_bytes_are_means_over_the_seeds(tiny):
+    more = tiny.copy()
+    more.loc[(more.stage == "run") & (more.method == "FedAvg") & (more.seed == 0), "bytes"] += 100
+    seeds = tiny[tiny.stage == "run"].seed.nunique()
+    assert summary(more).bytes["FedAvg"] == pytest.approx(summary(tiny).bytes["FedAvg"] + 100 / seeds)
+
+
 def test_the_headline_names_the_fewest_bytes_near_the_best():
     rows = [("A", 0.9, 100), ("B", 0.89, 25), ("C", 0.8, 1), ("D (p)", 0.99, 1)]
     table = pd.DataFrame([{"stage": "run", "method": m, "seed": 0, "value": v, "bytes": b} for m, v, b in rows])

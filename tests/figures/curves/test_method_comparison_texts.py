@@ -113,6 +113,10 @@ def test_the_headline_counts_the_intervals_of_differences_from_fedlora():
     assert SENTENCES_COMPARED.headline(table) == headline
     assert headline in SENTENCES_COMPARED.found(table)
     assert "HetLoRA +1.7 [-3.5, +6.8] points" in SENTENCES_COMPARED.found(table)
+    same = pd.concat([table, table[table.method == "FedLoRA"].assign(method="RBLA")])
+    assert SENTENCES_COMPARED.headline(same) == headline  # nothing to compare
+    assert "RBLA ends as FedLoRA with every seed." in SENTENCES_COMPARED.found(same)
+    assert "RBLA +0.0" not in SENTENCES_COMPARED.found(same)
     without = table[table.method != "FFA-LoRA"]
     assert SENTENCES_COMPARED.headline(without).startswith("Of 2 other methods none ends above FedLoRA, 1 ends below")
 

@@ -8,8 +8,16 @@ from functools import partial
 import pandas as pd
 import pytest
 
-from figures.experiments.differences import PAGE, Difference, describe, differences, page, stored_differences
-from figures.experiments.disclosures import scale_line
+from figures.experiments.differences import (
+    PAGE,
+    Difference,
+    describe,
+    differences,
+    page,
+    stored_differences,
+    with_beyond,
+)
+from figures.experiments.disclosures import scale_line, under_headline
 from figures.experiments.experiment import Design, Line
 from figures.figure import Figure, Settings
 from figures.ledger import select
@@ -78,6 +86,11 @@ def test_an_experiment_of_no_paper_has_a_scale_but_no_differences():
     assert scale_line(figure, LAPTOP).endswith("5 rounds, 3 seeds")
 
 
+def test_a_figure_without_runs_tells_its_scale_by_its_numbers():
+    figure = replace(comparing(PRINTED, data=None), designs=None, under=lambda table: f"{len(table)} rows")
+    assert under_headline(figure, pd.DataFrame({"value": [1.0, 2.0]}), LAPTOP) == "2 rows"
+
+
 def test_rounds_seeds_methods_and_chosen_rates_are_rows():
     assert found(replace(PRINTED, rounds=5, seeds=2)) == (
         Difference("rounds", "40", "5"),
@@ -98,6 +111,22 @@ def test_rounds_seeds_methods_and_chosen_rates_are_rows():
         Difference("learning rate (fedavg)", "0.1", "chosen on validation samples"),
         Difference("learning rate (fedlin)", "0.2", "chosen on validation samples"),
     )
+
+
+def test_epochs_replace_local_steps():
+    by_epochs = Line({"method": "FedAvg"}, "fedavg", "quadratics", {"clients": 3, "learning_rate": 0.1, "epochs": 2})
+    assert found(replace(PRINTED, lines=(by_epochs, LINES[1]))) == (
+        Difference("local steps (fedavg)", "3", "none"),
+        Difference("local epochs (fedavg)", "none", "2"),
+    )
+
+
+def test_a_setting_that_no_option_has_is_a_row_of_new_and_of_stored_numbers():
+    figure = comparing(PRINTED, data=None, beyond={"warm start": ("5 iterations", "none")})
+    row = Difference("warm start", "5 iterations", "none")
+    assert differences(figure, LAPTOP) == (row,)
+    stored = (Difference("rounds", "40", "5"), Difference("warm start", "4 iterations", "none"))
+    assert with_beyond(figure, stored) == (stored[0], row)
 
 
 def test_values_that_are_not_printed_say_so_and_data_of_the_paper_alone_are_named():

@@ -126,6 +126,14 @@ def test_the_stated_differences_are_paired_over_seeds():
     assert "7 with 32 clients (240/C, rounded down with 32, so every run" in vision.vision_sizes("fig-5", written())
 
 
+@pytest.mark.parametrize(("rounds", "verdict"), [(39, "not reached within 39 of 200 rounds"), (40, "supports")])
+def test_runs_of_few_rounds_do_not_reach_what_is_stated_for_the_end(rounds, verdict):
+    table = written().assign(round=rounds)
+    assert vision.contrasts(table)["FeDLRT without correction: 1 client against 32"].verdict == verdict
+    assert f"at this scale and after {rounds} of 200 rounds: " in vision.vision_found("it", table)
+    assert "at this scale: " in vision.vision_found("it", table.assign(round=200))
+
+
 @pytest.mark.parametrize("name", VISION)
 def test_narrow_networks_keep_the_share_of_what_is_factorised(name):
     shares = []

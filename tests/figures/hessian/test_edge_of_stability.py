@@ -78,7 +78,9 @@ def invented(values, rate=1.0, half=0.01, rises=None):
 def test_a_run_arrives_where_its_whole_interval_is_above_the_edge():
     values = [2.5, 1.0, 1.5, 2.005, 2.2, 1.8, 2.0]  # above at the start; then 2.005 +- 0.01 is not certain
     (run,) = runs_of(invented(values, rises=[0, 0, 1, 0, 4, 5, 6]))
-    assert run.arrival == 40
+    assert (run.arrival, run.start) == (40, pytest.approx(2.49 / 2))
+    assert "at η = 1 it starts at 1.25 times 2/η and falls below; its interval" in edge_found(invented(values))
+    assert "starts at" not in edge_found(invented(values[1:]))
     assert (run.low, run.high) == (pytest.approx(1.79 / 2), pytest.approx(2.21 / 2))
     assert run.before == pytest.approx(5 / 40)
     assert run.after == pytest.approx(11 / 20)

@@ -150,7 +150,9 @@ def test_directions_are_those_of_the_statements():
     assert "above the second, as is printed on CIFAR-100, the opposite on CIFAR-10: mFedLoRU minus FedHM" in text
     assert text.count("contradicts") == 2
     text = says("fedlrt/fig-5", lambda k, seed, t: 0.5 + 1e-3 * seed - 1e-3 * k["clients"] * ("without" in k["method"]))
-    assert "3 of 3 comparisons support the fall without correction and the gain by it" in text
+    assert "0 of 3 comparisons support the fall without correction and the gain by it" in text
+    assert "3 are not reached by the runs" in text
+    assert text.count("not reached within 5 of 200 rounds, +") == 3
     text = says("fedloru-v2/fig-3", lambda k, seed, t: 0.05 * min(t, 10) * (2 if k["method"] == "FedLoRU" else 1))
     assert "2 of 2 comparisons support it against FedAvg (FedHM and FedLoRA are not compared), 0 contradict" in text
 
