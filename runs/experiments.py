@@ -216,8 +216,8 @@ def _require_own_unchanged(trial: Trial, seed: int, store: Path, root: str | Non
     Raises:
         RunError: It is of others.
     """
-    plan, folder = trial.plan(seed, root, device), _folder(trial, seed, store)
-    if not reads_own(plan) or not (folder / SETTINGS).exists():
+    plan = trial.plan(seed, root, device)
+    if not reads_own(plan) or not ((folder := _folder(trial, seed, store)) / SETTINGS).exists():
         return
     run = read_run(folder, trust=True)  # the same names as in the trial
     for name in changed_code(plan.algorithm, run):
