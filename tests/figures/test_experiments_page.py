@@ -116,9 +116,8 @@ def test_stable_ranks_of_layers_of_language_models():
     table = pd.read_csv(DOCS / "figures" / "fedloru-language-ranks.csv")
     means = table.assign(server=table.client < 0).groupby(["model", "round", "layer", "server"]).value.mean()
     spans = [means["smollm2", 0], means["minilm", 0], means["minilm", 1]]
-    pattern = (
-        r"(\d+) to (\d+) in SmolLM2-135M. In MiniLM they are (\d+) to (\d+) before training and (\d+) to (\d+) after"
-    )
+    number = r"(\d+) to (\d+)"
+    pattern = rf"{number} in SmolLM2-135M. In MiniLM they are {number} before training and {number} after"
     (printed,) = re.findall(pattern, " ".join(PAGE.split()))
     assert list(printed) == [f"{end:.0f}" for span in spans for end in (span.min(), span.max())]
 
