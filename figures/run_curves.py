@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from figures.make import render
 from figures.style import MARKERS, SERIES, WIDTH, set_headline
 from runs.format import printable
-from runs.listing import FoundRun, Group, group_runs, metric_of
+from runs.listing import FoundRun, Group, group_runs, mean_of, metric_of
 from runs.settings import RunError
 from workloads.files import require_writable
 from workloads.written import write_own
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 LABEL = 100
 """Characters per line of the title and the legend, which are as wide as the picture."""
+HUGE = 1e150
+"""Size from which values are not drawn: matplotlib squares them, and adds margins."""
 
 
 def curves(runs: Sequence[FoundRun], metric: str) -> DataFrame:
@@ -56,7 +58,7 @@ def _rows(group: Group, metric: str) -> list[dict[str, object]]:
                 "seeds": len(found),
                 "round": number,
                 "bytes": sum(sent) / len(sent),
-                "mean": sum(values) / len(values),
+                "mean": mean_of(values),
                 "least": nan if any(map(isnan, values)) else min(values),  # wherever the nan is among the seeds
                 "most": nan if any(map(isnan, values)) else max(values),
             }
@@ -68,11 +70,12 @@ def draw_curves(table: DataFrame, metric: str) -> Picture:
     """Draw two panels of the same curves: against rounds, and against bytes sent.
 
     An axis is logarithmic where its values, or the totals of bytes, are positive and span more than a factor of 10. An
-    axis of accuracies is linear.
+    axis of accuracies is linear. Values of at least `HUGE` leave a gap, as infinite ones do.
     """
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
+    table = table.assign(**{name: table[name].where(table[name].abs() < HUGE) for name in ("mean", "least", "most")})
     groups = table.groupby("runs", sort=False)
     unit, name = _unit(float(table.bytes.max()))
     labels = [fill(_plain(label), LABEL) for label in _labels(table)]

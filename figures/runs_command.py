@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from math import hypot, inf, isfinite, isnan, sqrt
+from math import inf, isfinite, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -363,16 +363,16 @@ def local_trainings(algorithm: str, settings: Mapping[str, Any]) -> int | None:
 
 
 def _summary(group: Group, metric: str, number: int) -> dict[str, str]:
+    from runs.listing import deviation_of, mean_of
+
     values = list(group.values(metric, number).values())
-    mean = sum(values) / len(values)
-    spread = hypot(*(value - mean for value in values)) / sqrt(len(values) - 1) if len(values) > 1 else None
     done = [run.done for run in group.runs.values()]
     return {
         "runs": group.label,
         "seeds": str(len(values)),
         "rounds done": " to ".join(map(str, sorted({min(done), max(done)}))),
-        metric: _number(mean),
-        "deviation": _number(spread),
+        metric: _number(mean_of(values)),
+        "deviation": _number(deviation_of(values)),
         "sent": format_bytes(group.bytes_sent(number)),
     }
 

@@ -19,8 +19,9 @@ from algorithms.federation import FederationError
 from runs.folder import BusyError, Progress, train
 from runs.index import SETTINGS
 from runs.listing import EVERY, FoundRun, read_run_of
-from runs.plan import Plan, make_plan
+from runs.plan import Plan, changed_code, given_of, make_plan, parts_of, read_run, reads_own, require_same_given
 from runs.settings import Conduct, RunError, at_least
+from workloads.data.idx import DataError
 
 Say = Callable[[str], None]
 COSTLESS = {"round", "rank", "bytes_down", "bytes_up", "alignment"}
@@ -178,12 +179,15 @@ def carry_out(
         device: Torch device of new runs; runs in the store are reused from any device.
 
     Raises:
-        RunError: A run that cannot start, or cannot be read.
+        RunError: A run that cannot start, or cannot be read, or a run in the store of other data or other code of the
+            user's.
         FederationError: An algorithm that does not fit its problem.
         DataError: A data set that is missing or damaged.
         OSError: The store cannot be written.
     """
     lacking = missing_runs(experiment, store)
+    for trial, seed in experiment.runs:
+        _require_own_unchanged(trial, seed, store, root, device, say)
     failures: dict[tuple[str, int], str] = {}
     if sweep is not None:
         failures = _spread(lacking, store, root, device, sweep, say)
@@ -204,6 +208,31 @@ def carry_out(
                 time.sleep(SECONDS_BETWEEN_LOOKS)
             waiting = busy
     return [_outcome(trial, seed, store, failures) for trial, seed in experiment.runs]
+
+
+def _require_own_unchanged(trial: Trial, seed: int, store: Path, root: str | None, device: str, say: Say) -> None:
+    """Check that a run in the store is of the present functions and files of the user, which its settings only name.
+
+    Raises:
+        RunError: It is of others.
+    """
+    plan = trial.plan(seed, root, device)
+    if not reads_own(plan) or not ((folder := _folder(trial, seed, store)) / SETTINGS).exists():
+        return
+    run = read_run(folder, trust=True)  # the same names as in the trial
+    for name in changed_code(plan.algorithm, run):
+        raise RunError(f"{folder} has a run of other {name}; move it away, and it is made again")
+    if not run.given or not _is_complete(folder, trial, seed):  # `train` compares what it resumes
+        return
+    try:
+        given = given_of(parts_of(plan).problem)
+    except (DataError, ValueError, OSError) as error:
+        say(f"{folder} is taken as it is, because its data cannot be read here: {error}")
+        return
+    try:
+        require_same_given(folder, run, given)
+    except RunError as error:
+        raise RunError(f"{error.cause}; move it away, and it is made again") from error
 
 
 def _run_trial(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
-from math import hypot, sqrt
+from math import hypot, isfinite, nan, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from runs.format import printable
 from runs.index import SETTINGS, digest_of, is_edited, known_digest, last_index, require_file
 from runs.settings import CONTENT, EARLIER_NAMES, SIZES, START, STAYING, RunError
 from runs.tables import Mark, rows_of
+from workloads.written import FolderRecord
 
 METRICS, LEDGER = "metrics.csv", "ledger.csv"
 SUMS = ("bytes_down", "bytes_up")
@@ -33,6 +34,8 @@ DIGITS = 12
 """Number of digits of a digest in a label."""
 LEVEL = 0.95
 """Confidence level of the intervals of paired differences."""
+LARGE = 1e300
+"""Size of values from which their sums and differences may be beyond the largest number."""
 Row = Mapping[str, Any]
 
 
@@ -262,9 +265,7 @@ def _table(path: Path, counts: Sequence[str], texts: Sequence[str] = ()) -> list
     mark = _mark_of(path)  # before the table, which a run lengthens first
     data = path.read_bytes() if path.exists() else b""
     if mark is not None and (len(data) < mark.length or hashlib.sha256(data[: mark.length]).hexdigest() != mark.sha256):
-        raise RunError(
-            f"{path} does not match the checkpoints of the run; restore it from a copy, or name a folder without it"
-        )
+        raise RunError(f"{path} is not what the run wrote; restore it from a copy, or name a folder without it")
     try:
         rows = rows_of(data[: data.rfind(b"\n") + 1])
         for line, row in enumerate(rows, start=2):
@@ -323,11 +324,24 @@ def _require_counted(path: Path, messages: Sequence[Row], rows: Sequence[Row]) -
 
 
 def _mark_of(table: Path) -> Mark | None:
-    """Return the mark of a table at the last checkpoint; None if it is unknown."""
-    marks = last_index(table.parent).get("marks")
+    """Return the mark of a table at the last checkpoint, or without any in the folder's record; None if unknown."""
+    index = last_index(table.parent)
+    if not index:
+        return _recorded_mark(table)
+    marks = index.get("marks")
     with suppress(ValueError):
         return Mark.of(marks.get(table.name)) if isinstance(marks, dict) else None
     return None
+
+
+def _recorded_mark(table: Path) -> Mark | None:
+    """Return the last mark of a table in the folder's record; None if the run began the table again after it."""
+    found = None
+    with suppress(OSError):
+        for name, length, digest in FolderRecord(table.parent).lines() if table.exists() else ():
+            if name == table.name:
+                found = None if length is None else Mark(length, digest)
+    return found
 
 
 def _digests(folder: Path) -> set[str]:
@@ -538,13 +552,30 @@ def _difference(group: Group, metric: str, number: int, against: Group) -> Diffe
 
 def paired_difference(pairs: Sequence[float]) -> tuple[float, float | None]:
     """Return the mean of the differences and the half-width of Student's interval; None for a single difference."""
-    mean = sum(pairs) / len(pairs)
-    if len(pairs) < 2:
+    mean, spread = mean_of(pairs), deviation_of(pairs)
+    if spread is None:
         return mean, None
     from scipy.stats import t
 
-    spread = hypot(*(pair - mean for pair in pairs)) / sqrt(len(pairs) - 1)  # squares may overflow
     return mean, float(t.ppf((1 + LEVEL) / 2, len(pairs) - 1)) * spread / sqrt(len(pairs))
+
+
+def mean_of(values: Sequence[float]) -> float:
+    """Return the mean, also of finite values whose sum is beyond the largest number."""
+    mean = sum(values) / len(values)
+    return mean if isfinite(mean) or not all(map(isfinite, values)) else sum(value / len(values) for value in values)
+
+
+def deviation_of(values: Sequence[float]) -> float | None:
+    """Return the standard deviation: None for a single value, nan if a value is not finite, 0 for equal values."""
+    if len(values) < 2:
+        return None
+    if not all(map(isfinite, values)):
+        return nan
+    unit = 4.0 if max(map(abs, values)) > LARGE else 1.0
+    apart = [value / unit - values[0] / unit for value in values]  # from the mean, rounding would part equal values
+    mean = sum(apart) / len(apart)
+    return unit * (hypot(*(one - mean for one in apart)) / sqrt(len(apart) - 1))  # squares may overflow
 
 
 def _bytes_in(row: Row) -> int:

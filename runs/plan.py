@@ -415,6 +415,13 @@ def _agree(name: str, before: Any, now: str | Sequence[float]) -> bool:
     return len(before) == len(now) and bool(np.allclose(before, now, rtol=1e-3, atol=1e-6, equal_nan=True))
 
 
+def reads_own(plan: Plan) -> bool:
+    """Return whether a run depends on functions or files of the user."""
+    settings = plan.settings
+    own = settings.get("partition") == "files" or settings.get("start_from") is not None
+    return own or plan.problem not in PROBLEMS or bool(code_of(plan.algorithm, plan.problem, settings))
+
+
 def given_of(problem: FederatedProblem) -> Given:
     """Return digests of a problem's inputs from the user's functions and files, by kind, and a network's probe."""
     found: Given = getattr(problem, "given", {})
@@ -469,16 +476,20 @@ def describe_environment_changes(plan: Plan, run: StoredRun) -> list[str]:
         plan: Plan of the run now.
         run: Run as read from the folder.
     """
-    code = _code_version(plan.algorithm)
     lines = [
         f"the {name} has changed since the run began, so its rounds are of two algorithms"
-        for name, now in code.items()
-        if not str(run.versions.get(name, now)).endswith(now)
+        for name in changed_code(plan.algorithm, run)
     ]
     before = {**run.versions, **{name: getattr(run.plan.conduct, name) for name in PLACE}}
     now = {**versions(), **{name: plan.conduct.kept(name) for name in PLACE}}
     changed = [f"{name} {before.get(name)}, now {now[name]}" for name in now if before.get(name) != now[name]]
     return lines + ([f"the run was computed by {'; '.join(changed)}: the last digits may differ"] if changed else [])
+
+
+def changed_code(algorithm: str, run: StoredRun) -> list[str]:
+    """Return the name of the code of a user's algorithm if its file has changed since it computed the last round."""
+    code = _code_version(algorithm)
+    return [name for name, now in code.items() if not str(run.versions.get(name, now)).endswith(now)]
 
 
 def _code_version(algorithm: str) -> dict[str, str]:

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pandas as pd
+
 import rankproof
 from figures.fedloru.designs import (
     LEFT_OUT,
@@ -23,7 +25,8 @@ from figures.language.designs import ALGORITHMS, budgets_lines, clients_lines, t
 from figures.language.designs import SIZES as LANGUAGE
 from figures.ledger import all_figures
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "experiments.md").read_text()
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGE = (DOCS / "experiments.md").read_text()
 
 
 def row_of(start):
@@ -98,6 +101,25 @@ def test_settings_of_the_scales():
         cell = row_of("learning rates | ").split(" | ")[1 if name == "paper" else 2]
         assert cell.removesuffix(" |") == f"from {', '.join(f'{rate:g}' for rate in sizes.rates)}"
     assert f"{laptop.federation['samples']:,} training samples" in row_of("data | ")
+
+
+def test_bytes_of_clients_with_different_ranks():
+    table = pd.read_csv(DOCS / "figures" / "fedloru-tab-4.csv")
+    sent = table[table.stage == "run"].groupby(["split", "method", "seed"]).bytes.max()
+    for setting in ("setting 1", "setting 2"):
+        ratio = sent[setting, "mFedLoRU"].sum() / sent[setting, "FedHM"].sum()
+        (printed,) = re.findall(rf"^\| {setting} \| [^|]* \| ([\d.]+) times \|$", PAGE, flags=re.M)
+        assert printed == f"{ratio:.1f}"
+
+
+def test_stable_ranks_of_layers_of_language_models():
+    table = pd.read_csv(DOCS / "figures" / "fedloru-language-ranks.csv")
+    means = table.assign(server=table.client < 0).groupby(["model", "round", "layer", "server"]).value.mean()
+    spans = [means["smollm2", 0], means["minilm", 0], means["minilm", 1]]
+    number = r"(\d+) to (\d+)"
+    pattern = rf"{number} in SmolLM2-135M. In MiniLM they are {number} before training and {number} after"
+    (printed,) = re.findall(pattern, " ".join(PAGE.split()))
+    assert list(printed) == [f"{end:.0f}" for span in spans for end in (span.min(), span.max())]
 
 
 def test_commands_are_understood():

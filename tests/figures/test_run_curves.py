@@ -148,6 +148,16 @@ def test_negative_values_get_a_linear_axis():
     assert draw_curves(table, "loss").axes[0].get_yscale() == "linear"
 
 
+@pytest.mark.parametrize("huge", [1.7e308, -1.7e308, 1e151])
+def test_values_that_matplotlib_cannot_place_leave_a_gap(huge):
+    values = [1.0, huge, 3.0]
+    table = pd.DataFrame({"runs": "a", "seeds": 1, "round": range(3), "bytes": range(3)})
+    picture = draw_curves(table.assign(mean=values, least=values, most=values), "loss")
+    line = picture.axes[0].get_lines()[0].get_ydata()
+    assert list(np.nan_to_num(line, nan=-1.0)) == [1.0, -1.0, 3.0]
+    assert picture.axes[0].get_yscale() == "linear"
+
+
 def test_totals_over_more_than_a_factor_of_ten_get_a_logarithmic_axis():
     assert draw_curves(table_of("ab"), "loss").axes[1].get_xscale() == "linear"
     assert draw_curves(table_of([str(k) for k in range(12)]), "loss").axes[1].get_xscale() == "log"

@@ -1,6 +1,8 @@
 """Experiments: what is missing is run, what was truncated goes on, and what two of them share is run once."""
 
 import shutil
+import sys
+import types
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -8,6 +10,7 @@ import pytest
 import torch
 from filelock import FileLock
 
+from algorithms.fedavg import FedAvg
 from algorithms.federation import FederationError
 from runs.experiments import Experiment, Sweep, Trial, carried_out, carry_out, format_minutes, missing_runs
 from runs.folder import train
@@ -66,6 +69,40 @@ def test_a_run_whose_settings_were_edited_is_refused(tmp_path):
     path.write_text(text.replace('"learning_rate": 0.1', '"learning_rate": 0.2'))
     with pytest.raises(RunError, match=r"settings\.json has been edited since the run wrote it; restore it"):
         carry_out(Experiment((replace(ONE, seeds=(0,)),)), tmp_path)
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """A trial on data and by an algorithm of a module of the user's, and the file of the algorithm."""
+    made = {"seed": 0}
+
+    def batches():
+        x = torch.arange(24.0).reshape(12, 2).add(made["seed"]).sin()
+        return (x, (x[:, 0] > 0).long()), (x[:5], (x[:5, 1] > 0).long())
+
+    path = tmp_path / "own.py"
+    path.write_text("")
+    module = types.ModuleType("own_module")
+    module.__file__, module.batches, module.network = str(path), batches, lambda: torch.nn.Linear(2, 2)
+    module.Average = type("Average", (FedAvg,), {"__module__": "own_module"})
+    monkeypatch.setitem(sys.modules, "own_module", module)
+    settings = {"clients": 2, "steps": 1, "model": "own_module:network"}
+    return Trial("own", "own_module:Average", "own_module:batches", 1, settings), made, path
+
+
+@pytest.mark.parametrize("change", ["data", "code"])
+def test_a_finished_run_of_other_data_or_code_of_the_user_is_refused(tmp_path, own, change):
+    trial, made, path = own
+    (first,) = carry_out(Experiment((trial,)), tmp_path / "store")
+    assert rows(carry_out(Experiment((trial,)), tmp_path / "store")) == rows([first])
+    made["seed"], _ = (1, None) if change == "data" else (0, path.write_text("changed"))
+    what = "another data" if change == "data" else "other code of own_module:Average"
+    with pytest.raises(RunError, match=f"a run (with|of) {what}.*; move it away, and it is made again"):
+        carry_out(Experiment((replace(trial, seeds=(1, 0)),)), tmp_path / "store")
+    assert len(find_runs(tmp_path / "store")) == 1  # refused before another run is made
+    shutil.move(first.run.folder, tmp_path / "away")
+    (second,) = carry_out(Experiment((trial,)), tmp_path / "store")
+    assert (second.run.rows == first.run.rows) == (change == "code")
 
 
 @pytest.mark.parametrize("sweep", [None, Sweep(ThreadPoolExecutor(1))])

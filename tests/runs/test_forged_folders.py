@@ -10,6 +10,7 @@ import pytest
 from rankproof import main
 from runs.index import sign_index
 from runs.plan import earlier_digest
+from workloads.written import RECORD
 
 SIZES = ("--clients", "2", "--steps", "1", "--rows", "3", "--columns", "2", "--rounds", "2", "--keep-every", "1")
 INDEX = "checkpoints/round-000002.json"
@@ -79,18 +80,22 @@ def test_a_table_that_no_run_writes_is_not_shown(run, capsys, what, checkpoints)
     changed(run / "metrics.csv", change)
     if not checkpoints:
         shutil.rmtree(run / "checkpoints")
+        (run / RECORD).unlink()
     for action in ("list", "show", "compare"):
         said = refused(capsys, "runs", action, run)
         assert "metrics.csv" in said
-        assert message in said or "does not match the checkpoints of the run" in said
-        assert checkpoints or message in said
+        assert message in said or "is not what the run wrote" in said
+        assert checkpoints or (run / RECORD).exists() or message in said
 
 
-def test_a_number_that_was_edited_is_noticed_where_there_are_checkpoints(run, capsys):
+def test_a_number_that_was_edited_is_noticed_where_there_are_checkpoints_or_a_record(run, capsys):
     changed(run / "metrics.csv", cell(3, "loss", "0.5"))
-    assert "metrics.csv does not match the checkpoints of the run" in refused(capsys, "runs", "list", run)
+    assert "metrics.csv is not what the run wrote" in refused(capsys, "runs", "list", run)
+    checkpoints = (run / "checkpoints").rename(run / "away")
+    assert "metrics.csv is not what the run wrote" in refused(capsys, "runs", "list", run)
+    checkpoints.rename(run / "checkpoints")
     (run / "metrics.csv").unlink()
-    assert "metrics.csv does not match the checkpoints of the run" in refused(capsys, "runs", "list", run)
+    assert "metrics.csv is not what the run wrote" in refused(capsys, "runs", "list", run)
 
 
 @pytest.mark.parametrize(
@@ -106,6 +111,7 @@ def test_a_number_that_was_edited_is_noticed_where_there_are_checkpoints(run, ca
 )
 def test_a_ledger_without_some_messages_is_not_shown(run, capsys, change, message):
     shutil.rmtree(run / "checkpoints")
+    (run / RECORD).unlink()
     assert main(["runs", "show", str(run)]) == 0
     changed(run / "ledger.csv", change)
     said = refused(capsys, "runs", "show", run)

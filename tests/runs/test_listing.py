@@ -20,12 +20,14 @@ from runs.format import align_rows, format_bytes
 from runs.listing import (
     Group,
     RunError,
+    deviation_of,
     differences,
     differing,
     drop_duplicates,
     find_runs,
     format_value,
     group_runs,
+    mean_of,
     metric_of,
     paired_difference,
     round_of,
@@ -241,6 +243,16 @@ def test_two_pairs_have_an_interval_and_one_has_none():
     mean, half_width = paired_difference([1.0, 3.0])
     assert mean == 2.0
     np.testing.assert_allclose(half_width, 12.7062, rtol=1e-5)  # Student's, one degree of freedom: tan(0.475 pi)
+
+
+def test_means_and_deviations_of_equal_infinite_and_huge_values():
+    assert (mean_of([1.7e308, 1.6e308]), mean_of([1e308, -1e308, 3.0])) == (pytest.approx(1.65e308), 1.0)
+    assert [deviation_of([one] * 3) for one in (0.1, 1.7e308, 5e-324)] == [0.0] * 3  # 0.1 + 0.1 + 0.1 is not 0.3
+    assert deviation_of([1e9, 1e9 + 2**-23]) == pytest.approx(2**-23 / np.sqrt(2))
+    assert deviation_of([1.6e308, -1e308, 1e308]) == pytest.approx(1e300 * np.std([1.6e8, -1e8, 1e8], ddof=1))
+    for infinite in (np.inf, -np.inf, np.nan):
+        assert np.isnan([deviation_of([1.0, infinite]), paired_difference([infinite, 1.0])[1]]).all()
+    assert deviation_of([np.inf]) is None
 
 
 def test_compare_prints_means_deviations_and_intervals(tmp_path, capsys):
