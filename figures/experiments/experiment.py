@@ -210,9 +210,9 @@ def finals(table: pd.DataFrame, last: int = 1) -> pd.DataFrame:
     Returns:
         The keys, seed, rate, value, bytes (of the whole run) and failed, one row for each run.
     """
-    runs = table[table.stage == RUN]
+    runs = table[table.stage == RUN].reset_index(drop=True)
     keys = [*key_columns(table), "seed"]
-    ends = runs.groupby(keys, sort=False).tail(last)
+    ends = runs.sort_values("round", kind="stable").groupby(keys, sort=False).tail(last).sort_index()
     return (
         ends.groupby(keys, sort=False)
         .agg(rate=("rate", "last"), value=("value", "mean"), bytes=("bytes", "last"), failed=("failed", "max"))
