@@ -7,6 +7,7 @@ import pytest
 import sympy
 from hypothesis import example, given
 from hypothesis import strategies as st
+from scipy.special import beta
 
 from rmt.closed_laws import AtomicLaw, MarchenkoPastur, PointMass, Semicircle
 from rmt.cumulants import free_cumulants_from_moments, moments_from_free_cumulants
@@ -151,6 +152,12 @@ def test_known_values():
     assert ARCSINE.stieltjes(2.5) == pytest.approx(1 / 1.5, abs=1e-12)
     assert TRIANGLE.edge_stieltjes == pytest.approx((-2 * np.log(2), 2 * np.log(2)), abs=1e-10)
     assert UNIFORM.edge_stieltjes == ARCSINE.edge_stieltjes == (-np.inf, np.inf)
+    for k, expected in ((1.5, 4 / 3), (0.15, 13 / 3), (0.022, None), (0.018, np.inf)):  # (1 - x^2)^k has 1 + 1 / 2k
+        power = DensityLaw(lambda x, k=k: (1 - x * x) ** k / (2 ** (2 * k + 1) * beta(k + 1, k + 1)), (-1.0, 1.0))
+        if expected is None:
+            assert np.isfinite(power.edge_stieltjes).all()
+        else:
+            assert power.edge_stieltjes == pytest.approx((-expected, expected), rel=0.01)
     assert MarchenkoPastur(1.0).edge_stieltjes[0] == -np.inf
     assert MarchenkoPastur(4.0).cdf([-0.1, 0.0, 0.5]).tolist() == [0.0, 0.75, 0.75]
     assert MarchenkoPastur(4.0).quantile([0.1, 0.75]).tolist() == [0.0, 0.0]

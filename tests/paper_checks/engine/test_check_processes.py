@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from ended_commands import ended
 
-from paper_checks.engine.processes import ProcessError, fresh_interpreter, workers
+from paper_checks.engine.processes import LateError, ProcessError, fresh_interpreter, workers
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
@@ -89,6 +89,16 @@ def test_a_program_that_fails_or_takes_too_long_is_one_error():
         fresh_interpreter("import os; os._exit(3)", "", (), (), 900, print)
     with pytest.raises(ProcessError, match="more than 1 s"):
         fresh_interpreter("import threading; threading.Event().wait()", "", (), (), 1, print)
+
+
+def test_the_time_for_the_start_ends_with_the_first_line():
+    """The program has much time until its line, and none afterwards."""
+    lines = []
+    with pytest.raises(LateError, match="more than 0 s"):
+        fresh_interpreter(
+            "import time; print('a line', flush=True); time.sleep(5)", "", (), (), 0.0, lines.append, start=900.0
+        )
+    assert lines == ["a line\n"]
 
 
 def test_a_question_that_is_never_read_does_no_harm():

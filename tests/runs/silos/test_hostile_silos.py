@@ -551,6 +551,28 @@ def test_files_of_others_in_the_folder_of_a_silo_stay(tmp_path):
     assert len(list((tmp_path / RUN / "answered").glob("0*"))) == HISTORY
 
 
+def test_the_answers_of_one_round_are_kept(tmp_path):
+    """The round asked for last: a run that is started over begins again, below the rounds of the run before."""
+    keeping = ClientStore(tmp_path, RUN)
+    tokens = {name: keeping.put(kind, 1, pack(torch.ones(3), {})) for name, kind in (("keep", "k"), ("personal", "p"))}
+    answer = Packed({name: {"w": token} for name, token in tokens.items()}, b"x")
+    works = "a" * 64, "b" * 64
+    for round in (3, 1, 2):
+        for work in works:
+            keeping.keep_answer(round, work, answer)
+        found = [(other, work) for other in (1, 2, 3) for work in works if keeping.find_answer(other, work)]
+        assert found == [(round, work) for work in works]
+    for token in tokens.values():  # an answer refers to values, of which each has to be here
+        path = tmp_path / RUN / "own" / token
+        data = path.read_bytes()
+        path.unlink()
+        assert keeping.find_answer(2, works[0]) is None
+        path.write_bytes(data)
+    (tmp_path / RUN / "done" / f"2-{'c' * 64}").write_bytes((tmp_path / RUN / "done" / f"2-{works[0]}").read_bytes())
+    assert keeping.find_answer(2, works[0]) is not None
+    assert keeping.find_answer(2, "c" * 64) is None  # the seal is that of another work
+
+
 def test_a_request_that_comes_late_takes_nothing_from_later_rounds(tmp_path):
     keeping = ClientStore(tmp_path, RUN)
     kept = {round: keeping.put("k", round, pack(torch.ones(3) * round, {})) for round in (1, 2, 3)}
