@@ -194,6 +194,10 @@ def test_cumulants_in_exact_numbers():
     assert moments_from_free_cumulants([1] * 6) == (1, 2, 5, 14, 42, 132)  # free Poisson: Catalan again
 
 
+def test_the_mass_of_a_density_may_be_off_by_rounding():
+    assert DensityLaw(lambda x: 0.5 + 4e-9, (-1.0, 1.0)).cdf(0.0) == pytest.approx(0.5)
+
+
 def test_laws_are_values():
     assert Semicircle(2.0) == Semicircle(2.0, 0.0)
     assert hash(MarchenkoPastur(0.5)) == hash(MarchenkoPastur(0.5))
@@ -213,7 +217,12 @@ def test_laws_are_values():
         (lambda: AtomicLaw((0.0, 1.0), (1.5, -0.5)), "mass must be positive and finite, got -0.5"),
         (lambda: Affine(ARCSINE, -2.0), "scale must be positive and finite, got -2.0"),
         (lambda: Affine(ARCSINE, 1.0, np.inf), "shift must be finite, got inf"),
-        (lambda: DensityLaw(lambda x: 0.6, (-1, 1)), r"must integrate to 1, got 1\.2"),
+        (
+            lambda: DensityLaw(lambda x: 0.6, (-1, 1)),
+            r"must integrate to 1, got 1\.2; .*: widen the peak, or give quantiles",
+        ),
+        (lambda: DensityLaw(lambda x: 0.5 + 7e-9, (-1, 1)), r"must integrate to 1, got 1\.00000001"),
+        (lambda: DensityLaw(lambda x: 1.0, (1.0, 1.0)), "support must have L < U"),
         (lambda: DensityLaw(lambda x: x, (-1, 1)), "must be non-negative, got -0.99"),
         (lambda: DensityLaw(lambda x: np.full_like(x, np.nan), (-1, 1)), "must be finite, got nan"),
         (lambda: DensityLaw(lambda x: np.exp(-x), (0, np.inf), "exponential"), "exponential: needs a compact support"),
