@@ -45,7 +45,7 @@ def test_a_pipe_takes_everything_and_stays_a_pipe(tmp_path):
     require_target(pipe)  # does not wait for whoever reads
     reader = threading.Thread(target=lambda: taken.append(pipe.read_bytes()))
     reader.start()
-    write_whole({pipe: content})
+    assert write_whole({pipe: content}) == [pipe]
     reader.join(60)
     assert taken == [content]
     assert stat.S_ISFIFO(pipe.stat().st_mode)

@@ -265,7 +265,12 @@ def test_the_contraction_holds_up_to_the_step_before_the_first_that_fails(tables
         assert f"no run exceeds the factor at the steps tried {words}" in rolora_angle.angle_found(drawn)
 
 
-def test_enough_samples_are_those_from_which_on_no_run_exceeds_the_factor():
-    for over, words in (((0.0, 0.5, 0.0, 0.0), "7"), ((0.1, 0.0, 0.0, 0.2), "none (m up to 9)"), ((0.0,) * 4, "3")):
-        part = pd.DataFrame({"samples": (3, 5, 7, 9), "over": over})
-        assert rolora_angle._enough(pd.concat([part, part.assign(over=0.0)])) == words
+def test_enough_samples_are_those_from_which_on_no_run_exceeds_the_factor(tables):
+    table = tables(rolora_angle.ANGLE)
+    drawn = table.data.isin(["fixed", "fresh"])
+    for over, words in (
+        ({2: 0.0, 6: 0.5, 18: 0.0, 60: 0.0, 180: 0.2}, "is 60 at d = 2, none (m up to 180) at d = 6;"),
+        (dict.fromkeys((2, 6, 18, 60, 180), 0.0), "is 2 at d = 2, 6 at d = 6;"),
+    ):
+        changed = table.assign(over=table.over.where(~drawn, table.samples.map(over)))
+        assert words in rolora_angle.angle_found(changed)
