@@ -551,6 +551,19 @@ def test_files_of_others_in_the_folder_of_a_silo_stay(tmp_path):
     assert len(list((tmp_path / RUN / "answered").glob("0*"))) == HISTORY
 
 
+def test_values_that_were_broadcast_stay_as_long_as_they_are_needed(tmp_path):
+    keeping = ClientStore(tmp_path, RUN)
+    values = {one.digest: one for one in (pack(torch.ones(size), {}) for size in (2, 3, 4))}
+    first, second, third = values
+    for new, needed in ((values, {first, third}), ({}, {second, third})):
+        keeping.keep_broadcast(new, needed)
+        kept = {digest for digest in values if keeping.load_broadcast(digest) is not None}
+        assert kept == needed - (set() if new else {second})
+    with pytest.raises(MessageError, match="does not match its digest"):
+        keeping.keep_broadcast({first: values[second]}, values)
+    assert keeping.load_broadcast(first) is None
+
+
 def test_the_answers_of_one_round_are_kept(tmp_path):
     """The round asked for last: a run that is started over begins again, below the rounds of the run before."""
     keeping = ClientStore(tmp_path, RUN)
