@@ -92,7 +92,7 @@ def test_files_of_several_folders_change_together_or_not_at_all(tmp_path):
 
 
 def test_new_files_come_first_and_are_taken_back_where_a_later_one_fails(tmp_path):
-    """A file that has appeared in the place of a new one stays, and so does the old file."""
+    """A file that has appeared where a new one was to be stays, and so does the old file."""
     old, one, other = (tmp_path / name for name in ("old", "one", "other"))
     old.write_text("before")
     other.write_text("appeared")
