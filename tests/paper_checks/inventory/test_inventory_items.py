@@ -311,6 +311,13 @@ def test_of_equal_heads_of_a_theorem_the_first_counts(tmp_path, heads, kept):
     assert item.place == Place("paper.md", (5, 9)[kept])
 
 
+@pytest.mark.parametrize(("last", "whole"), [(4, True), (51, True), (52, False)])
+def test_a_range_of_less_than_50_items_mentions_all_of_them(tmp_path, last, whole):
+    (tmp_path / "paper.md").write_text(f"# A title\n\nAll of it follows from Lemmas 2 to {last} and from the text.\n")
+    references = read_document(str(tmp_path / "paper.md")).references
+    assert {int(one.number) for one in references} == (set(range(2, last + 1)) if whole else {2, last})
+
+
 def test_a_table_in_plain_text_has_its_caption_and_marks(tmp_path):
     (tmp_path / "paper.md").write_text(TEXT)
     (table,) = read_document(str(tmp_path / "paper.md")).tables
