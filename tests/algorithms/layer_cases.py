@@ -40,7 +40,8 @@ class InputsFirst(nn.Module):
 
     def forward(self, x):
         if self.how == "addmm":
-            return torch.addmm(self.bias, x, self.weight)
+            both = torch.addmm(self.bias, x, self.weight)
+            return both - torch.addmm(self.bias, x, self.weight, beta=0.5, alpha=3.0)
         return (x @ self.weight if self.how == "@" else torch.mm(x, self.weight)) + self.bias
 
 
@@ -127,6 +128,8 @@ def _cases():
     x = normal(3, 5, seed=1)
     indices = torch.tensor([[0, 2, 8, 8], [1, 7, 2, 0]])
     two = nn.Conv2d
+    from_the_end = nn.Embedding(9, 4, dtype=PLAIN)
+    from_the_end.padding_idx = -2  # nn.Embedding(9, 4, padding_idx=-2) would count it from the beginning
     found = {
         "linear": Case(nn.Linear(5, 7, dtype=PLAIN), "weight", (x,)),
         "linear without bias": Case(nn.Linear(7, 5, bias=False, dtype=PLAIN), "weight", (normal(7, seed=1),)),
@@ -138,6 +141,7 @@ def _cases():
         "W @ vector": Case(WeightFirst(), "weight", (normal(7, seed=1),)),
         "embedding": Case(nn.Embedding(9, 4, dtype=PLAIN), "weight", (indices,)),
         "embedding with padding": Case(nn.Embedding(9, 4, padding_idx=-1, dtype=PLAIN), "weight", (indices,)),
+        "embedding with padding from the end": Case(from_the_end, "weight", (indices,)),
         "tied": Case(Tied(), "embedding.weight", (indices,)),
         "odd": Case(Odd(), "weight", (normal(3, 7, seed=1),)),
         "conv1d": convolution(nn.Conv1d, 4, 5, 3, 2, 1, size=(9,)),

@@ -24,7 +24,7 @@ from algorithms.flexlora import FlexLoRA, best_factors
 from algorithms.flora import FLoRA
 from algorithms.frlora import FRLoRA, FRLoRAState
 from algorithms.hetlora import HetLoRA
-from algorithms.ledger import Ledger
+from algorithms.ledger import Entry, Ledger
 from algorithms.low_rank import COMPLETIONS, USV, Truncation, augment, factorise, product
 from algorithms.moving_bases import BASES, follow_bases
 from algorithms.optimisers import Adam, Moments
@@ -79,10 +79,19 @@ def test_joint_epochs_are_those_of_both_kinds(one, other):
 
 
 def test_exchanges_are_counted_by_round():
+    """Round 0 is the start; a ledger that is read from its entries has the same totals."""
     ledger = Ledger()
     for round, trip in ((1, 1), (2, 1), (2, 2), (2, 3), (3, 1), (3, 2)):
         ledger.add(round, trip, "up", "work", 1, 1, 8)
     assert [ledger.trips(round) for round in range(5)] == [0, 1, 3, 2, 0]
+    ledger.record(0, 0, "down", "tell", [torch.zeros(5), torch.zeros(2, dtype=torch.float64)], copies=3)
+    assert ledger.entries[-1] == Entry(0, 0, "down", "tell", 6, 3 * 7, 3 * (5 * 4 + 2 * 8))
+    for one in (ledger, Ledger(ledger.entries)):
+        for of, count, size in (("down", [21, 0, 0], 108), ("up", [0, 1, 3], 48), (None, [21, 1, 3], 156)):
+            assert [one.count(of, round) for round in range(3)] == count
+            assert [one.bytes(of, round) for round in (1, 2)] == [8 * entries * (of != "down") for entries in count[1:]]
+            assert one.bytes(of, 0) == 108 * (of != "up")
+            assert (one.count(of), one.bytes(of)) == (sum(count) + 2 * (of != "down"), size)
 
 
 @dataclass(frozen=True)
@@ -189,7 +198,8 @@ def test_a_tail_that_stays_as_it_is_is_not_pruned():
     algorithm, fed = HetLoRA(Descent(1, 0.1), Adapter(3), (3, 1), decay=0.5), Federation([Flat(), Flat()])
     assert one_round(algorithm.round, fed, algorithm.start(fed, w)).ranks == (3, 1)
     assert [algorithm.kept(rank) for rank in (1, 2, 3, 4, 5)] == [1, 1, 1, 2, 2]
-    assert HetLoRA(Descent(), Adapter(30), decay=0.9).kept(30) == 27
+    assert 0.29 * 100 < 29
+    assert HetLoRA(Descent(), Adapter(100), decay=0.29).kept(100) == 29
 
 
 def test_an_accumulation_sends_the_factors_alone():

@@ -94,8 +94,10 @@ def test_the_ledger_equals_a_count_by_hand(name):
     assert fed.ledger.trips(1) == trips
     start = m * n if "LoR" in name or name in ("Fed-SB", "RBLA") else 0
     start += {"FFA-LoRA": m * r, "RoLoRA": (m + n) * r, "Fed-SB": (m + n) * r}.get(name, 0)
+    first = m * n if name == "Fed-SB" else 0
     assert fed.ledger.count("down", 0) == 4 * start
-    assert fed.ledger.count("up", 0) == 4 * (m * n if name == "Fed-SB" else 0)
+    assert fed.ledger.count("up", 0) == 4 * first
+    assert (fed.ledger.bytes("down", 0), fed.ledger.bytes("up", 0)) == (8 * 4 * start, 8 * 4 * first)
 
 
 def test_only_the_cohort_is_counted_but_everybody_accumulates():

@@ -220,5 +220,6 @@ def test_one_rank_for_each_client_is_a_pair_of_them_and_the_full_one_trains_the_
     assert ours[1] == theirs[1]
     for name, W in ours[0].items():
         torch.testing.assert_close(W, theirs[0][name], rtol=0, atol=0)
-    with pytest.raises(FederationError, match="expected a rank for each of 3 clients, got 2"):
-        run(client_ranks=(1, 2))
+    for ranks in ((1, 2), (1, 2, 3, 1)):
+        with pytest.raises(FederationError, match=f"expected a rank for each of 3 clients, got {len(ranks)}"):
+            run(client_ranks=ranks)

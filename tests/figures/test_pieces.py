@@ -94,6 +94,12 @@ def test_other_seeds_and_names_have_their_own(tmp_path):
     assert piece(settings, "a", lambda: [{"x": 1}]) == [{"x": 1}]
     assert piece(settings, "b", lambda: [{"x": 2}]) == [{"x": 2}]
     assert piece(settings, "a", lambda: [{"x": 3}]) == [{"x": 1}]
+    one, other = settings.pieces.glob("*.json")
+    texts = other.read_text(), one.read_text()
+    one.write_text(texts[0])  # the numbers of the other part, under this name
+    other.write_text(texts[1])
+    assert piece(settings, "a", lambda: [{"x": 4}]) == [{"x": 4}]
+    assert piece(settings, "b", lambda: [{"x": 5}]) == [{"x": 5}]
     assert piece(replace(settings, pieces=None), "a", lambda: [{"x": 3}]) == [{"x": 3}]
     with pytest.raises(TypeError, match="not a value of a table"):
         piece(settings, "c", lambda: [{"x": object()}])

@@ -234,6 +234,9 @@ def test_labels_out_of_range_are_one_line_everywhere():
     for measure in (lambda: exact_hessian(network(), CE, X, Y + 5), lambda: stable_rank(network(), CE, (X, Y + 5))):
         with pytest.raises(CurvatureError, match="the labels run from 5 to 7, and 3 outputs are for labels 0 to 2"):
             measure()
+    places = torch.full((4, 5), 7)  # labels of 5 places, of which each has 3 outputs
+    with pytest.raises(CurvatureError, match="the labels run from 7 to 7, and 3 outputs are for labels 0 to 2"):
+        Curvature(nn.Conv1d(2, 3, 1), CE, (torch.ones(4, 2, 5), places))
 
 
 def test_batchmean_is_a_mean_over_samples():

@@ -186,6 +186,7 @@ class Lookup(nn.Module):
     [
         (Lookup(2), r"padding_idx=2 gives that row no gradient.*nn\.Embedding\(padding_idx=2\)"),
         (Lookup(-1), r"padding_idx=5 gives that row no gradient"),
+        (Lookup(0), r"padding_idx=0 gives that row no gradient"),
         (Lookup(scale_grad_by_freq=True), "scale_grad_by_freq=True divides gradients by counts"),
     ],
 )

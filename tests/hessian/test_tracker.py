@@ -47,7 +47,10 @@ def descend(model, loss, data, steps, rate=0.5):
 def test_a_known_hessian_is_measured_at_the_steps_asked_for_alone():
     model, loss, data = quadratic()
     tracker = SpectrumTracker(model, loss, data, every=2, quantities="sharpness, trace")
-    found = [tracker(step) for step in range(4)]
+    found = []
+    for step in range(4):
+        model.weight.data.fill_(1.0 + step)  # which changes the loss, and not its Hessian
+        found.append(tracker(step))
     assert [one is None for one in found] == [False, True, False, True]
     for state in tracker.states:
         assert abs(state["sharpness"].value - 18.0) < 1e-9  # twice the largest square
@@ -57,6 +60,7 @@ def test_a_known_hessian_is_measured_at_the_steps_asked_for_alone():
     assert list(table.quantity) == ["sharpness", "trace"] * 2
     assert (table.low <= table.value).all()
     assert (table.value <= table.high).all()
+    assert list(table.loss) == pytest.approx([14.25] * 2 + [14.25 * 3.0**2] * 2)
 
 
 def test_intervals_hold_along_a_training_and_later_states_start_from_the_one_before():
@@ -72,6 +76,13 @@ def test_intervals_hold_along_a_training_and_later_states_start_from_the_one_bef
         assert state.measurement.reached
     assert not tracker.states[0].warm
     assert any(state.warm for state in tracker.states)
+    assert any(sum(state.measurement.products.values()) > state.measurement.steps for state in tracker.states)
+    for state, (_, rows) in zip(tracker.states, tracker.to_frame().groupby("step"), strict=True):
+        products = sum(state.measurement.products.values())
+        expected = (state.loss, products, state.gradients, state.warm)
+        assert rows[["loss", "products", "gradients", "warm"]].to_numpy().tolist() == [list(expected)] * 2
+        start = ("without an earlier state", "from the state before")[state.warm]
+        assert state.words()["cost"].endswith(f" {start}, the time of {state.gradients:.0f} gradients")
 
 
 def test_another_network_of_the_same_size_is_measured_right_from_useless_vectors():

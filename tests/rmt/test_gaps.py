@@ -166,6 +166,9 @@ def test_a_density_that_vanishes_inside(theta):
     assert np.log(abs((z + 1) * (z - 0.5) / (z + 0.5) / (z - 1))) == pytest.approx(1 / theta, abs=1e-6)
     slope = 1 / (z + 1) + 1 / (z - 0.5) - 1 / (z + 0.5) - 1 / (z - 1)
     assert found.overlap == pytest.approx(-1 / theta**2 / slope, rel=1e-5)
+    for noise, scale, shift in ((law.scaled(3.0), 1.0, 0.0), (law.shifted(-2.0).scaled(1.5), 2.0, -6.0)):
+        (moved,) = SpikedModel((3.0 * theta,), noise, scale).outliers_in_gaps  # three times the model, and a shift
+        assert (moved.location, moved.overlap) == pytest.approx((3.0 * z + shift, found.overlap), rel=1e-9)
 
 
 def as_sum(spike, model, P):

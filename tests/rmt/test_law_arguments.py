@@ -109,7 +109,7 @@ def test_arrays_of_a_value_cannot_be_written_to() -> None:
 
 
 BAD: dict[str, Callable[[], Any]] = {
-    "spikes must be a sequence of numbers, got 3.0; write (2.0,)": lambda: SpikedCovariance(3.0),  # type: ignore[arg-type]
+    "spikes must be a sequence of numbers, got 3.0; write (2.0,) for a single one": lambda: SpikedCovariance(3.0),  # type: ignore[arg-type]
     "spikes must be a sequence of numbers, got array([[3.]])": lambda: SpikedCovariance(np.array([[3.0]])),  # type: ignore[arg-type]
     "spikes must be a sequence of numbers, got array(3.)": lambda: SpikedModel(np.array(3.0)),  # type: ignore[arg-type]
     "spikes must be a sequence of numbers, got None": lambda: SpikedModel(None),  # type: ignore[arg-type]
@@ -117,6 +117,8 @@ BAD: dict[str, Callable[[], Any]] = {
     "spikes must be an array of real numbers, got [1j]": lambda: SpikedModel((1j,)),  # type: ignore[arg-type]
     "scale must be a number, got 'a'": lambda: SpikedModel((2.0,), scale="a"),  # type: ignore[arg-type]
     "ratio must be a number, got (1.0, 2.0)": lambda: SpikedCovariance((3.0,), ratio=(1.0, 2.0)),  # type: ignore[arg-type]
+    "spikes must have no masked entries, because these would be read as valid numbers: remove them, for example by "
+    "values.compressed()": lambda: SpikedModel(np.ma.masked_array([1.0, 2.0], [False, True])),  # type: ignore[arg-type]
     "sigma must be a number, got None": lambda: Semicircle(None),  # type: ignore[arg-type]
     "ratio must be a number, got '1'": lambda: MarchenkoPastur("1"),  # type: ignore[arg-type]
     "location must be a number, got [1.0, 2.0]": lambda: PointMass([1.0, 2.0]),  # type: ignore[arg-type]
@@ -172,6 +174,12 @@ def test_arguments_of_another_kind_are_refused_in_one_line(message: str) -> None
     with pytest.raises(ValueError, match=re.escape(message)) as caught:
         BAD[message]()
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("length", "shown"), [(78, f"'{'a' * 78}'"), (79, f"'{'a' * 79}...")])
+def test_a_message_shows_80_characters_of_a_value(length: int, shown: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"sigma must be a number, got {shown}") + "$"):
+        Semicircle("a" * length)  # type: ignore[arg-type]
 
 
 def test_numbers_of_every_kind_are_welcome() -> None:

@@ -7,6 +7,7 @@ import pytest
 import sympy
 from hypothesis import example, given
 from hypothesis import strategies as st
+from scipy.special import beta
 
 from rmt.closed_laws import AtomicLaw, MarchenkoPastur, PointMass, Semicircle
 from rmt.cumulants import free_cumulants_from_moments, moments_from_free_cumulants
@@ -151,6 +152,12 @@ def test_known_values():
     assert ARCSINE.stieltjes(2.5) == pytest.approx(1 / 1.5, abs=1e-12)
     assert TRIANGLE.edge_stieltjes == pytest.approx((-2 * np.log(2), 2 * np.log(2)), abs=1e-10)
     assert UNIFORM.edge_stieltjes == ARCSINE.edge_stieltjes == (-np.inf, np.inf)
+    for k, expected in ((1.5, 4 / 3), (0.15, 13 / 3), (0.022, None), (0.018, np.inf)):  # (1 - x^2)^k has 1 + 1 / 2k
+        power = DensityLaw(lambda x, k=k: (1 - x * x) ** k / (2 ** (2 * k + 1) * beta(k + 1, k + 1)), (-1.0, 1.0))
+        if expected is None:
+            assert np.isfinite(power.edge_stieltjes).all()
+        else:
+            assert power.edge_stieltjes == pytest.approx((-expected, expected), rel=0.01)
     assert MarchenkoPastur(1.0).edge_stieltjes[0] == -np.inf
     assert MarchenkoPastur(4.0).cdf([-0.1, 0.0, 0.5]).tolist() == [0.0, 0.75, 0.75]
     assert MarchenkoPastur(4.0).quantile([0.1, 0.75]).tolist() == [0.0, 0.0]
@@ -187,6 +194,10 @@ def test_cumulants_in_exact_numbers():
     assert moments_from_free_cumulants([1] * 6) == (1, 2, 5, 14, 42, 132)  # free Poisson: Catalan again
 
 
+def test_the_mass_of_a_density_may_be_off_by_rounding():
+    assert DensityLaw(lambda x: 0.5 + 4e-9, (-1.0, 1.0)).cdf(0.0) == pytest.approx(0.5)
+
+
 def test_laws_are_values():
     assert Semicircle(2.0) == Semicircle(2.0, 0.0)
     assert hash(MarchenkoPastur(0.5)) == hash(MarchenkoPastur(0.5))
@@ -206,7 +217,12 @@ def test_laws_are_values():
         (lambda: AtomicLaw((0.0, 1.0), (1.5, -0.5)), "mass must be positive and finite, got -0.5"),
         (lambda: Affine(ARCSINE, -2.0), "scale must be positive and finite, got -2.0"),
         (lambda: Affine(ARCSINE, 1.0, np.inf), "shift must be finite, got inf"),
-        (lambda: DensityLaw(lambda x: 0.6, (-1, 1)), r"must integrate to 1, got 1\.2"),
+        (
+            lambda: DensityLaw(lambda x: 0.6, (-1, 1)),
+            r"must integrate to 1, got 1\.2.*: widen the peak, or give quantiles",
+        ),
+        (lambda: DensityLaw(lambda x: 0.5 + 7e-9, (-1, 1)), r"must integrate to 1, got 1\.00000001"),
+        (lambda: DensityLaw(lambda x: 1.0, (1.0, 1.0)), "support must have L < U"),
         (lambda: DensityLaw(lambda x: x, (-1, 1)), "must be non-negative, got -0.99"),
         (lambda: DensityLaw(lambda x: np.full_like(x, np.nan), (-1, 1)), "must be finite, got nan"),
         (lambda: DensityLaw(lambda x: np.exp(-x), (0, np.inf), "exponential"), "exponential: needs a compact support"),

@@ -279,7 +279,7 @@ def test_a_fourth_moment_that_no_law_has_is_refused(bad):
         *([] if bad == float("inf") else [lambda: EntryLaw("own", np.sign, bad)]),
     ):
         with pytest.raises(
-            ValueError, match=r"^fourth_moment must be (at least 1, .* excess|finite|a number)"
+            ValueError, match=r"^fourth_moment must be (at least 1, .* an excess kurtosis, add 3$|finite|a number)"
         ) as caught:
             ask()
         assert "\n" not in str(caught.value)

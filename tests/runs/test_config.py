@@ -141,6 +141,25 @@ def test_a_dry_run_states_data_model_and_bytes(tmp_path, capsys, images):
     assert each == f"# in a round a client receives {each_way} and sends {each_way}"
 
 
+def test_a_dry_run_has_each_number_in_its_place(capsys):
+    """Rank 3 for 7 x 6 weights in double precision, and 4 clients: FLoRA sends everybody what all of them sent."""
+    words = ["--data", "ridges", "--clients", "4", "--rows", "7", "--columns", "6", "--rank", "3", "--rounds", "5"]
+    for algorithm, start, received, sent in (
+        ("flora", 8 * 7 * 6, 4 * 8 * 3 * (7 + 6), 8 * 3 * (7 + 6)),
+        ("ffa-lora", 8 * (7 * 6 + 7 * 3), 8 * 3 * 6, 8 * 3 * 6),
+    ):
+        assert main(["train", algorithm, *words, "--dry-run"]) == 0
+        both, each = (
+            line for line in capsys.readouterr().out.splitlines() if line.startswith(("# bytes in", "# in a"))
+        )
+        down, up = format_bytes(4 * (start + 5 * received)), format_bytes(4 * 5 * sent)
+        assert both == f"# bytes in 5 rounds: {down} down to all clients, {up} up"
+        assert each == (
+            f"# in a round a client receives {format_bytes(received)} and sends {format_bytes(sent)}, "
+            f"and each receives {format_bytes(start)} before the first"
+        )
+
+
 def test_a_dry_run_names_a_smaller_network_than_a_large_default(capsys, images):
     words = ["--data", images, "--clients", "3", "--width", "32", "--dry-run"]
     assert main(["train", "fedavg", *words]) == 0

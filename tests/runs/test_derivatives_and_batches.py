@@ -106,24 +106,26 @@ class InnerStep(nn.Module):
 
 
 class ByFormula(nn.Linear):
-    """A layer with weight norm, written out."""
+    """A layer with weight norm, written out; `over` is the dimension that the norms are over."""
 
-    def __init__(self, weight, bias):
+    def __init__(self, weight, bias, over=1):
         super().__init__(*weight.shape[::-1], dtype=weight.dtype)
         self.weight = nn.Parameter(weight.detach().clone())
         self.bias = nn.Parameter(bias.detach().clone())
-        self.norms = nn.Parameter(weight.detach().square().sum(1, keepdim=True).sqrt())
+        self.over = over
+        self.norms = nn.Parameter(weight.detach().square().sum(over, keepdim=True).sqrt())
 
     def forward(self, x):
-        weight = self.norms * self.weight / self.weight.square().sum(1, keepdim=True).sqrt()
+        weight = self.norms * self.weight / self.weight.square().sum(self.over, keepdim=True).sqrt()
         return nn.functional.linear(x, weight, self.bias)
 
 
-def test_second_derivatives_of_weight_norm_are_those_of_its_formula():
+@pytest.mark.parametrize("dim", [0, 1])
+def test_second_derivatives_of_weight_norm_are_those_of_its_formula(dim):
     (x, _), targets = data(), torch.randn(12, 2, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     first, _, last = layers()
-    written = InnerStep(ByFormula(first.weight, first.bias), copy.deepcopy(last))
-    network = InnerStep(nn.utils.parametrizations.weight_norm(first), last)
+    written = InnerStep(ByFormula(first.weight, first.bias, 1 - dim), copy.deepcopy(last))
+    network = InnerStep(nn.utils.parametrizations.weight_norm(first, dim=dim), last)
     made = network_problem(network, (x, targets), CLIENTS, (x, targets), loss=nn.functional.mse_loss)
     found = list(rounds(FedAvg(Descent(3, 0.02)), made, rounds=2))[-1].metrics
     assert found["loss"] == pytest.approx(by_hand(written, x, targets, 0.02, 3), rel=1e-10)

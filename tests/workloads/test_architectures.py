@@ -1,5 +1,7 @@
 """Counts of parameters by formula against the models themselves, built without memory, and against PEFT's adapters."""
 
+from fractions import Fraction
+
 import pytest
 import torch
 
@@ -81,3 +83,11 @@ def test_adapters_are_as_many_as_in_peft(model, matrices, layers, rank):
         adapted = peft.get_peft_model(module, config)
     trained = sum(weight.numel() for weight in adapted.parameters() if weight.requires_grad)
     assert model.adapters(matrices, rank, len(layers)) == trained
+
+
+def test_adapters_of_no_layer_are_none_and_those_of_all_are_the_default():
+    """Rank 4 on 3072 to 1024 and on 3072 to 3072, in each of 28 layers."""
+    found = [LLAMA_32_3B.adapters(("W_k", "W_q"), 4, layers) for layers in (0, 1, 3, None)]
+    one = 4 * (3072 + 1024 + 3072 + 3072)
+    assert found == [0, one, 3 * one, 28 * one]
+    assert LLAMA_32_3B.share_of_outputs(("W_k", "W_q")) == Fraction(2, 5)

@@ -1,5 +1,6 @@
 """Files are written whole, through links, into pipes; what is not a file to replace is not replaced."""
 
+import errno
 import os
 import stat
 import threading
@@ -44,7 +45,7 @@ def test_a_pipe_takes_everything_and_stays_a_pipe(tmp_path):
     require_target(pipe)  # does not wait for whoever reads
     reader = threading.Thread(target=lambda: taken.append(pipe.read_bytes()))
     reader.start()
-    write_whole({pipe: content})
+    assert write_whole({pipe: content}) == [pipe]
     reader.join(60)
     assert taken == [content]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
@@ -88,6 +89,32 @@ def test_files_of_several_folders_change_together_or_not_at_all(tmp_path):
     with pytest.raises(IsADirectoryError):
         write_whole({**dict.fromkeys(files, b"new"), tmp_path / "c": b"new"})
     assert {path: path.read_bytes() for path in files} == files
+
+
+def test_new_files_come_first_and_are_taken_back_where_a_later_one_fails(tmp_path):
+    """A file that has appeared where a new one was to be stays, and so does the old file."""
+    old, one, other = (tmp_path / name for name in ("old", "one", "other"))
+    old.write_text("before")
+    other.write_text("appeared")
+    contents = {old: b"after", one: b"new", other: b"new"}
+    with pytest.raises(FileExistsError) as error:
+        write_whole(contents, fresh=[one, other])
+    assert error.value.filename == str(other)
+    assert (old.read_text(), other.read_text()) == ("before", "appeared")
+    assert everything(tmp_path) == ["old", "other"]
+    other.unlink()
+    checked = []
+
+    def refuse(path):
+        checked.append((path, [name for name in everything(tmp_path) if not name.startswith("scratch")]))
+        raise PermissionError(errno.EACCES, "refused")
+
+    with pytest.raises(PermissionError, match="refused"):
+        write_whole(contents, fresh=[one, other], check=refuse, scratch="scratch")
+    assert checked == [(old, ["old", "one", "other"])]
+    assert everything(tmp_path) == ["old"]
+    assert write_whole(contents, fresh=[one, other], check=require_target) == [old, one, other]
+    assert [path.read_text() for path in (old, one, other)] == ["after", "new", "new"]
 
 
 @pytest.mark.parametrize("check", [require_target, lambda path: write_whole({path: b"x"})])

@@ -298,6 +298,10 @@ def test_one_seed_and_failed_runs_decide_nothing_by_themselves():
     assert (one.above, one.text) == ("undecided", "+80.0 points, one seed")
     some = paired_effect({0: 0.9, 1: float("nan"), 2: 0.8}, {0: 0.1, 1: 0.2, 2: 0.1})
     assert (some.pairs, some.failed) == (2, 1)
+    assert some.text.startswith("+75.0 [")
+    assert some.text.endswith(", 1 of 3 seeds left out because a run failed")
+    single = paired_effect({0: 0.9, 1: float("nan"), 2: float("nan")}, {0: 0.1, 1: 0.2, 2: 0.1})
+    assert single.text == "+80.0 points, one seed, 2 of 3 seeds left out because a run failed"
     assert mean_and_half_width({0: 0.5, 1: float("nan")})[0] == 0.5
     assert np.isnan(mean_and_half_width({0: float("nan")})[0])
 

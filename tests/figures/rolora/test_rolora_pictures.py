@@ -232,3 +232,45 @@ def test_ffa_of_clients_that_differ_is_gamma_squared_apart(tables):
 def test_worst_ratios_are_those_of_their_runs():
     angles = pd.Series([0.8, 0.4, 0.36]).to_numpy()
     assert rolora_angle.worst_ratio(angles) == pytest.approx(0.9)
+    rounding = rolora_angle.FLOOR * np.array([1e9, 3.0, 0.9, 5.0])  # ratios with 0.9 are left out
+    assert rolora_angle.worst_ratio(rounding) == pytest.approx(3e-9)
+
+
+def overs(table, data, over):
+    """Return the table with these shares of runs above the factor, by step, for equal clients."""
+    chosen = (table.panel == "worst") & (table.data == data) & (table.clients == "equal")
+    return table.assign(over=table.over.where(~chosen, table.step.map(over)))
+
+
+def test_the_contraction_holds_up_to_the_step_before_the_first_that_fails(tables):
+    """A step beyond one that fails may hold again, and a step may fail in only a part of the runs."""
+    table = tables(rolora_angle.ANGLE)
+    over = {0.1: 0.0, 0.25: 0.0, 0.5: 1.0, 0.75: 0.0, 1.0: 0.0}
+    failing = overs(table, "expectation", over)
+    assert rolora_angle.angle_headline(failing) == (
+        "The printed contraction holds up to η‖b*‖² = 0.25 and fails from 0.5 on"
+    )
+    assert "for eta |b*|^2 up to 0.25 and fails from 0.5 on" in rolora_angle.angle_found(failing)
+    holding = overs(table, "expectation", dict.fromkeys(over, 0.0))
+    assert rolora_angle.angle_headline(holding).endswith("holds in every step tried, up to η‖b*‖² = 1")
+    assert "at all steps tried, up to 1;" in rolora_angle.angle_found(holding)
+    steps = table[(table.panel == "worst") & (table.data == "expectation") & (table.clients == "equal")]
+    more = pd.concat([table, steps.assign(data="steps")])
+    for shares, words in (
+        ((0.0, 0.0, 0.3, 0.0, 1.0), "up to 0.25, and every run does at 1 to 1."),
+        ((0.0, 1.0, 0.3, 1.0, 0.0), "up to 0.1, and every run does at 0.25 to 0.75."),
+        ((0.0, 0.0, 0.0, 0.0, 0.0), "up to 1."),
+    ):
+        drawn = overs(more, "steps", dict(zip(over, shares, strict=True)))
+        assert f"no run exceeds the factor at the steps tried {words}" in rolora_angle.angle_found(drawn)
+
+
+def test_enough_samples_are_those_from_which_on_no_run_exceeds_the_factor(tables):
+    table = tables(rolora_angle.ANGLE)
+    drawn = table.data.isin(["fixed", "fresh"])
+    for over, words in (
+        ({2: 0.0, 6: 0.5, 18: 0.0, 60: 0.0, 180: 0.2}, "is 60 at d = 2, none (m up to 180) at d = 6;"),
+        (dict.fromkeys((2, 6, 18, 60, 180), 0.0), "is 2 at d = 2, 6 at d = 6;"),
+    ):
+        changed = table.assign(over=table.over.where(~drawn, table.samples.map(over)))
+        assert words in rolora_angle.angle_found(changed)

@@ -11,8 +11,11 @@ from seen import drawn, key, styled, texts
 from figures.spectrum.as_json import to_json
 from figures.spectrum.measured_network import SpectrumRequest
 from figures.spectrum.measured_spectrum import measure_network, summary
-from figures.spectrum.measured_spectrum_picture import LAWS, draw_spectrum_report
+from figures.spectrum.measured_spectrum_picture import LAWS, draw_block_ranks, draw_spectrum_report
 from hessian import SpectrumSettings
+from hessian.block_ranks import BlockRank
+
+ENDS = ("value", "low", "high")
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +107,28 @@ def test_distribution_functions_stand_with_their_distances(measured, picture):
     assert mark.points[:, 1] == pytest.approx(np.asarray(report.fit.model.noise_law.cdf(mark.points[:, 0])))
     (mark,) = named(axes, "measured")
     assert mark.points[:, 1] == pytest.approx(report.fit.bulk.cdf(mark.points[:, 0]))
+
+
+def test_blocks_have_their_intervals_from_the_top(measured):
+    """No interval is symmetric, and a block without a rank has no line."""
+    numbers = {("first", 40): (3.0, 2.0, 3.5), ("none", 5): None, ("", 1200): (7.0, 6.5, 9.0)}
+    blocks = tuple(
+        BlockRank(*block, None, "a reason")
+        if ends is None
+        else BlockRank(
+            *block, dataclasses.replace(measured.report.stable_rank, **dict(zip(ENDS, ends, strict=True))), ""
+        )
+        for block, ends in numbers.items()
+    )
+    (axes,) = styled(lambda both: draw_block_ranks(both, 0.9), blocks).axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["first (40)", "(model) (1,200)"]
+    assert axes.get_ylim()[0] > axes.get_ylim()[1]
+    assert texts(axes) == ("diagonal blocks (parameters)", "stable rank, 90 % intervals", "")
+    for place, ends in enumerate(filter(None, numbers.values())):
+        point, _, (bar,) = axes.containers[place].lines
+        (segment,) = bar.get_segments()
+        assert (point.get_xdata()[0], *segment[:, 0]) == pytest.approx(ends)
+        assert segment[:, 1].tolist() == [place, place]
 
 
 def test_what_did_not_converge_is_said(measured):

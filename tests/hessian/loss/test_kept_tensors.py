@@ -42,3 +42,26 @@ def test_a_cache_in_another_precision_is_refused():
 
     with pytest.raises(CurvatureError, match="keeps a tensor that it has computed from the weights"):
         Curvature(Kept(), nn.MSELoss(), (torch.ones(5, 4), torch.zeros(5, 1)))
+
+
+class Copied(nn.Module):
+    """Reads a constant in place of a weight and a bias that the loss does not see."""
+
+    def __init__(self, *shape):
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.ones(3, 2).double()), nn.Parameter(torch.ones(6).double())
+        self.last, self.copies = nn.Linear(4, 1).double(), [torch.linspace(-1.0, 1.0, 6).double().view(*shape)]
+
+    def forward(self, x):
+        return self.last(x) * self.copies[0].square().sum() + self.copies[0][..., :2].sum()
+
+
+def test_a_copy_of_an_unused_weight_has_its_sizes_in_any_order():
+    """A row of as many numbers as the bias, or a matrix of other sizes, is not taken for a copy."""
+    x, y = torch.linspace(-1.0, 1.0, 20).view(5, 4).double(), torch.zeros(5, 1).double()
+    for shape in ((3, 2), (2, 3)):
+        said = rf"^weight does not reach the loss, but a tensor of the same shape \({shape[0]}, {shape[1]}\)"
+        with pytest.raises(CurvatureError, match=said):
+            Curvature(Copied(*shape), nn.MSELoss(), (x, y))
+    for shape in ((6,), (1, 6), (3, 2, 1)):
+        assert Curvature(Copied(*shape), nn.MSELoss(), (x, y)).unused == ("weight", "bias")

@@ -4,12 +4,13 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import Executor, Future
 from pathlib import Path
 
 import pytest
 from ended_commands import ended
 
-from paper_checks.engine.processes import ProcessError, fresh_interpreter, workers
+from paper_checks.engine.processes import LateError, ProcessError, fresh_interpreter, map_work, workers
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
@@ -91,6 +92,16 @@ def test_a_program_that_fails_or_takes_too_long_is_one_error():
         fresh_interpreter("import threading; threading.Event().wait()", "", (), (), 1, print)
 
 
+def test_the_time_for_the_start_ends_with_the_first_line():
+    """The program has much time until its line, and none afterwards."""
+    lines = []
+    with pytest.raises(LateError, match="more than 0 s"):
+        fresh_interpreter(
+            "import time; print('a line', flush=True); time.sleep(5)", "", (), (), 0.0, lines.append, start=900.0
+        )
+    assert lines == ["a line\n"]
+
+
 def test_a_question_that_is_never_read_does_no_harm():
     with pytest.raises(ProcessError, match="ended with status 4"):
         fresh_interpreter("sys.exit(4)", "x" * 10_000_000, (), (), 900, print)
@@ -109,6 +120,26 @@ def test_a_program_sees_the_standard_library_and_what_is_named():
     assert lines == ["known\n"]
     with pytest.raises(ProcessError, match="No module named 'numpy'"):
         fresh_interpreter("import numpy", "", (), (), 900, print)
+
+
+class AtOnce(Executor):
+    """Does all work when it is submitted, and records it."""
+
+    def __init__(self):
+        self.submitted = []
+
+    def submit(self, function, /, *given):
+        self.submitted.extend(given)
+        done = Future()
+        done.set_result(function(*given))
+        return done
+
+
+def test_the_largest_pieces_are_begun_first_and_answers_keep_the_order():
+    elsewhere = AtOnce()
+    assert list(map_work(abs, [-1, -2, -3, -4], 1, elsewhere, (5, 9, 2, 7))) == [1, 2, 3, 4]
+    assert elsewhere.submitted == [-2, -4, -1, -3]
+    assert list(map_work(abs, [-1, -2], 1)) == [1, 2]
 
 
 def test_a_killed_worker_is_one_error():

@@ -131,6 +131,18 @@ BEST = [
     ("ours", (27.15, A), (43.51, B), (55.19, C)),
     ("ours, large", (29.03, A), (46.99, B), (53.42, C)),
 ]
+WORST = [
+    ("one", A, 47.02, 58.33),
+    ("two", 31.01, B, C),
+    ("ours", (27.15, A), (43.51, B), (55.19, C)),
+    ("ours, large", (29.03, A), (46.99, B), (53.42, C)),
+]
+NEXT = [
+    ("a", (27.15, A), (43.51, B), (55.19, C)),
+    ("one", A, B, C),
+    ("b", (29.03, 22.01), (46.99, 40.02), (53.42, 50.33)),
+    ("two", 22.01, 40.02, 50.33),
+]
 LAST = [("a", (27.15, A), (43.51, B), (55.19, C)), ("b", (29.03, A), (46.99, B), (53.42, C)), ("full", A, B, C)]
 ERRORS = [
     ("DPO", A, B, C),
@@ -145,6 +157,8 @@ TABLES = {
     "suffix": SUFFIX,
     "blocks": BLOCKS,
     "best": BEST,
+    "worst": WORST,
+    "next": NEXT,
     "last": LAST,
     "columns": COLUMNS,
 }
@@ -184,8 +198,14 @@ def test_the_last_digits_leave_an_interval(tmp_path):
 
 
 def test_several_gains_over_another_base_are_not_reported(tmp_path):
-    rows = [*FIRST, ("other", 22.01, 40.02, 50.33), ("last", (30.04, 22.01), (48.88, 40.02), (59.01, 50.33))]
-    assert found(tmp_path, cells(rows, percent)) == []
+    """A single one is; the row before the last one keeps one rule from explaining all gains."""
+    last = (30.04, 22.01), (48.88, 40.02), (59.01, 50.33)
+    for number in (3, 2, 1):
+        pairs = [pair if at < number else pair[0] for at, pair in enumerate(last)]
+        rows = [*FIRST, ("other", 22.01, 40.02, 50.33), ("third", 23.45, 41.11, 50.99), ("last", *pairs)]
+        several = found(tmp_path, cells(rows, percent))
+        assert len(several) == (number == 1)
+    assert "(6 of 7 gains agree); +36.48% would be over the " in several[0].says
 
 
 @pytest.mark.parametrize("gain", ["+1.00", "+2.00", "+3.00"])
@@ -193,6 +213,31 @@ def test_gains_that_no_base_explains_are_not_reported(tmp_path, gain):
     rows = r"Method & A & B \\ \midrule a & 26.19 & 42.78 \\ b & 27.15 (+7.11) & 43.51 (-3.27) \\"
     rows += rf" c & 29.03 ({gain}) & 46.99 (+2.22) \\"
     assert found(tmp_path, rows) == []
+
+
+@pytest.mark.parametrize(("right", "of", "reported"), [(3, 6, 0), (4, 6, 2), (3, 5, 2), (2, 3, 0)])
+def test_a_base_explains_three_gains_and_more_than_half(tmp_path, right, of, reported):
+    """The other gains have no base in common."""
+    values, bases, wrong = (
+        (52.1, 63.2, 74.3, 51.7, 62.9, 73.8),
+        2 * (50.0, 60.0, 70.0),
+        (None, 9.4, 5.7, 1.13, 5.29, 7.71),
+    )
+    entries = [
+        f"{value:.2f}" if at >= of else points(value, base, None if at < right else wrong[at])
+        for at, (value, base) in enumerate(zip(values, bases, strict=True))
+    ]
+    lines = [["base", "50.00", "60.00", "70.00"], ["one", *entries[:3]], ["two", *entries[3:]]]
+    several = found(tmp_path, "".join(rf"{' & '.join(line)} \\ " for line in (["Method", *"ABC"], *lines)))
+    assert [one.values[0] for one in several] == [f"{gain:+.2f}" for gain in wrong[right:of] if reported]
+    assert all(f"({right} of {of} gains agree)" in one.says for one in several)
+
+
+@pytest.mark.parametrize(("largest", "reported"), [(5, 0), (6, 0), (7, 1)])
+def test_gains_within_rounding_say_nothing(tmp_path, largest, reported):
+    """Two whole numbers leave a difference open by 2, and its print by 1: together half of a gain of 6."""
+    rows = rf"Method & A & B & C \\ base & 50 & 60 & 70 \\ one & 52 (+2) & 63 (+3) & {70 + largest} (+{largest}) \\"
+    assert len(found(tmp_path, rows + r"two & 51 (+1) & 64 (+4) & 78 (+2) \\")) == reported
 
 
 def test_the_check_is_one_of_the_mechanical_checks():

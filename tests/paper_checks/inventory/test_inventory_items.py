@@ -91,6 +91,27 @@ def test_texts_are_words_and_formulas_with_macros_written_out(book):
     assert book.item("figure", "1").text == "A curve."
 
 
+@pytest.mark.parametrize(
+    ("definition", "used", "written"),
+    [
+        (r"\newcommand{\f}[2][x]{f_{#1}(#2)}", r"\f{y} \f[]{y} \f[{[z]}]{y}", "f_{x}(y) f_{}(y) f_{{[z]}}(y)"),
+        (r"\newcommand{\f}[ 1 ]{f(#1)}", r"\f{} \f x", "f() f(x)"),
+        (r"\NewDocumentCommand{\f}{m m}{#2#1}", r"\f{1}{2}3", "213"),
+        (r"\def\f#1#2{#2#1}", r"\f{1}23 \f[4", "213 4["),
+        (r"\newcommand{\thef}{f}", r"\thef\thef", "ff"),
+        (r"\newcommand{\f}[1]{#1\alpha}", r"\f{a}b \f{a}2", r"a\alpha b a\alpha2"),
+        (r"\newcommand{\a}{x}\newcommand{\b}{\a\a}\newcommand{\c}{\b\b}\newcommand{\f}{\c\c}", r"\f", "x" * 8),
+    ],
+)
+def test_macros_are_written_out_with_their_arguments(tmp_path, definition, used, written):
+    (tmp_path / "a.tex").write_text(
+        rf"\documentclass{{article}}{definition}\newtheorem{{lem}}{{Lemma}}\begin{{document}}"
+        rf"\begin{{lem}} ${used}$. \end{{lem}}\end{{document}}"
+    )
+    (lemma,) = read_document(str(tmp_path / "a.tex")).items
+    assert lemma.text == f"${written}$."
+
+
 def test_references_are_resolved(book):
     lemma, theorem = book.item("lemma", "1.1"), book.item("theorem", "2.1")
     assert lemma.proof == "By Assumption 1 and (1.1)."
@@ -273,6 +294,28 @@ def test_plain_text_is_read_alike(tmp_path):
     assert found["Table 1"].section == "2.1"
     assert found["Lemma 2"].place == Place("paper.md", 10)
     assert ("theorem", "5") not in {(one.kind, one.number) for one in document.references}
+
+
+@pytest.mark.parametrize(
+    ("heads", "kept"),
+    [
+        (("Theorem 1. One holds.", "Theorem 1. Two holds."), 0),
+        (("Theorem 1. One holds.", "**Theorem 1.** Two holds."), 0),
+        (("Theorem 1. of one is cited.", "Theorem 1. Two holds."), 1),
+        (("Theorem 1. of one is cited.", "Theorem 1. of two is cited."), 0),
+    ],
+)
+def test_of_equal_heads_of_a_theorem_the_first_counts(tmp_path, heads, kept):
+    (tmp_path / "paper.md").write_text("\n\nSome text.\n\n".join(("# A title", *heads, "")))
+    (item,) = read_document(str(tmp_path / "paper.md")).items
+    assert item.place == Place("paper.md", (5, 9)[kept])
+
+
+@pytest.mark.parametrize(("last", "whole"), [(4, True), (51, True), (52, False)])
+def test_a_range_of_less_than_50_items_mentions_all_of_them(tmp_path, last, whole):
+    (tmp_path / "paper.md").write_text(f"# A title\n\nAll of it follows from Lemmas 2 to {last} and from the text.\n")
+    references = read_document(str(tmp_path / "paper.md")).references
+    assert {int(one.number) for one in references} == (set(range(2, last + 1)) if whole else {2, last})
 
 
 def test_a_table_in_plain_text_has_its_caption_and_marks(tmp_path):

@@ -520,7 +520,7 @@ def lose_times(folder):
     "between", [set_back, lose_times, lambda folder: (folder / RUN / "rounds").unlink(), lambda folder: None]
 )
 def test_which_versions_are_the_last_does_not_depend_on_clocks(between, tmp_path):
-    assert kept_after(tmp_path, between) == list(range(21 - HISTORY, 21))
+    assert kept_after(tmp_path, between) == [13, 14, 15, 16, 17, 18, 19, 20]
 
 
 def test_the_list_of_rounds_stays_short(tmp_path):
@@ -549,6 +549,41 @@ def test_files_of_others_in_the_folder_of_a_silo_stay(tmp_path):
     assert [path.read_text() for path in paths] == ["1 mine"] * len(paths)
     assert [path.name for path in (tmp_path / RUN / "done").glob("*" + "a" * 64)] == [f"{HISTORY + 2}-{'a' * 64}"]
     assert len(list((tmp_path / RUN / "answered").glob("0*"))) == HISTORY
+
+
+def test_values_that_were_broadcast_stay_as_long_as_they_are_needed(tmp_path):
+    keeping = ClientStore(tmp_path, RUN)
+    values = {one.digest: one for one in (pack(torch.ones(size), {}) for size in (2, 3, 4))}
+    first, second, third = values
+    for new, needed in ((values, {first, third}), ({}, {second, third})):
+        keeping.keep_broadcast(new, needed)
+        kept = {digest for digest in values if keeping.load_broadcast(digest) is not None}
+        assert kept == needed - (set() if new else {second})
+    with pytest.raises(MessageError, match="does not match its digest"):
+        keeping.keep_broadcast({first: values[second]}, values)
+    assert keeping.load_broadcast(first) is None
+
+
+def test_the_answers_of_one_round_are_kept(tmp_path):
+    """The round asked for last: a run that is started over begins again, below the rounds of the run before."""
+    keeping = ClientStore(tmp_path, RUN)
+    tokens = {name: keeping.put(kind, 1, pack(torch.ones(3), {})) for name, kind in (("keep", "k"), ("personal", "p"))}
+    answer = Packed({name: {"w": token} for name, token in tokens.items()}, b"x")
+    works = "a" * 64, "b" * 64
+    for round in (3, 1, 2):
+        for work in works:
+            keeping.keep_answer(round, work, answer)
+        found = [(other, work) for other in (1, 2, 3) for work in works if keeping.find_answer(other, work)]
+        assert found == [(round, work) for work in works]
+    for token in tokens.values():  # an answer refers to values, of which each has to be here
+        path = tmp_path / RUN / "own" / token
+        data = path.read_bytes()
+        path.unlink()
+        assert keeping.find_answer(2, works[0]) is None
+        path.write_bytes(data)
+    (tmp_path / RUN / "done" / f"2-{'c' * 64}").write_bytes((tmp_path / RUN / "done" / f"2-{works[0]}").read_bytes())
+    assert keeping.find_answer(2, works[0]) is not None
+    assert keeping.find_answer(2, "c" * 64) is None  # the seal is that of another work
 
 
 def test_a_request_that_comes_late_takes_nothing_from_later_rounds(tmp_path):

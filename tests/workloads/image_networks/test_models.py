@@ -71,6 +71,14 @@ def test_the_width_has_the_unit_and_the_default_that_are_stated(name):
     assert has(model(name, ModelSettings(7, 1, 28, adapt="pad")), default)
 
 
+def test_channels_in_proportion_to_the_width_are_rounded_down_but_never_to_none():
+    """At 12 of 512, 64 channels are 1.5; at 24 of 4096, 64, 192, 384 and 256 are 0.375, 1.125, 2.25 and 1.5."""
+    vgg = model("vgg16", ModelSettings(7, 3, 32, width=12))
+    alex = model("alexnet", ModelSettings(7, 3, 32, width=24, adapt="pad"))
+    assert wide(vgg) == [1, 1, 3, 3, *[6] * 3, *[12] * 6, 12, 12, 7]
+    assert wide(alex) == [1, 1, 2, 1, 1, 24, 24, 7]
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_seed_precision_and_classes_reach_the_network(name):
     settings = ModelSettings(5, 1, 28, width=WIDTHS[name], adapt="pad", dtype=torch.float64)
