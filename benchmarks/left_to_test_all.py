@@ -2,9 +2,12 @@
 
 A test is left if it takes longer than `LONG`, if every line that it runs is run by another test that stays, if no wrong
 line on record (`mutants.json`, `written_lines.json`) names it as the test that noticed, and if it compares nothing with
-a record: such tests notice wrong numbers that running a line does not show. The slowest are left first. Which test runs
-which line is measured where tests or code have changed (an hour of one processor for all), and kept in
-``results/mutants``. ``tests/conftest.py`` marks the tests of the list as slow.
+a record: such tests notice wrong numbers that running a line does not show. Tests that run no line stay, as they start
+processes, and so do those on top of ``tests/``, which are about several packages. The slowest are left first.
+
+Which test runs which line is measured where tests or code have changed (an hour of one processor for all), and kept in
+``results/mutants``. ``tests/conftest.py`` marks the tests of the list as slow; an id that no test has any more does
+nothing.
 """
 
 from __future__ import annotations
@@ -32,6 +35,8 @@ LONG = 0.25
 """Processor seconds of a test that may be left, measured with its lines, which takes about a third longer."""
 PINNED = re.compile(r"on_record|is_current|current_page")
 """Names of tests that compare with a record, with stored numbers or with the pages in docs/."""
+ON_TOP = re.compile(r"tests/\w+\.py::")
+"""Tests of several packages, whose lines are measured in one of them only."""
 
 Line = tuple[str, int]
 
@@ -63,7 +68,8 @@ def left(seconds: Mapping[str, float], lines: Mapping[str, set[Line]], noticed: 
     found = []
     for test in sorted(seconds, key=lambda test: (-seconds[test], test)):
         stays = seconds[test] < long or test in noticed or PINNED.search(test.split("::")[-1].split("[")[0])
-        if not stays and all(runs[line] > 1 for line in lines[test]):
+        measured = bool(lines[test]) and not ON_TOP.match(test)
+        if measured and not stays and all(runs[line] > 1 for line in lines[test]):
             runs.subtract(lines[test])
             found.append(test)
     return sorted(found)

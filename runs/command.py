@@ -229,6 +229,7 @@ def _names_in(words: Sequence[str], config: Config | None) -> tuple[str | None, 
     Raises:
         RunError: Several algorithms are named.
     """
+    from runs.catalogue import ALGORITHMS
     from runs.networks.text_federation import DECIDING
 
     algorithm, problem, deciding = None, PROBLEM, {}
@@ -241,7 +242,8 @@ def _names_in(words: Sequence[str], config: Config | None) -> tuple[str | None, 
         flag, equals, value = word.partition("=")
         if not word.startswith("-"):
             if algorithm is not None:
-                raise RunError(f"train takes one algorithm, {algorithm}; name what it trains on as in --data {word}")
+                also = "" if word in ALGORITHMS else f"; name what it trains on as in --data {word}"
+                raise RunError(f"train takes one algorithm, {algorithm}, and not {word} as well{also}")
             algorithm = word
         elif flag not in _flags():
             value = value if equals else rest.pop(0) if rest else ""

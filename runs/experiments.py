@@ -12,14 +12,26 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from algorithms.federation import FederationError
+from runs.catalogue import problem_settings_of
 from runs.folder import BusyError, Progress, train
 from runs.index import SETTINGS
 from runs.listing import EVERY, FoundRun, read_run_of
-from runs.plan import Plan, changed_code, given_of, make_plan, parts_of, read_run, reads_own, require_same_given
+from runs.plan import (
+    Given,
+    Plan,
+    build_problem,
+    changed_code,
+    given_of,
+    make_plan,
+    read_run,
+    reads_own,
+    require_same_given,
+)
 from runs.settings import Conduct, RunError, at_least
 from workloads.data.idx import DataError
 
@@ -186,8 +198,9 @@ def carry_out(
         OSError: The store cannot be written.
     """
     lacking = missing_runs(experiment, store)
+    given = cache(lambda settings, *where: given_of(build_problem(settings, *where)))
     for trial, seed in experiment.runs:
-        _require_own_unchanged(trial, seed, store, root, device, say)
+        _require_own_unchanged(trial, seed, store, root, device, given)
     failures: dict[tuple[str, int], str] = {}
     if sweep is not None:
         failures = _spread(lacking, store, root, device, sweep, say)
@@ -210,11 +223,13 @@ def carry_out(
     return [_outcome(trial, seed, store, failures) for trial, seed in experiment.runs]
 
 
-def _require_own_unchanged(trial: Trial, seed: int, store: Path, root: str | None, device: str, say: Say) -> None:
+def _require_own_unchanged(
+    trial: Trial, seed: int, store: Path, root: str | None, device: str, given: Callable[..., Given]
+) -> None:
     """Check that a run in the store is of the present functions and files of the user, which its settings only name.
 
     Raises:
-        RunError: It is of others.
+        RunError: It is of others, or they fail now, so that it cannot be compared with them.
     """
     plan = trial.plan(seed, root, device)
     if not reads_own(plan) or not ((folder := _folder(trial, seed, store)) / SETTINGS).exists():
@@ -224,13 +239,13 @@ def _require_own_unchanged(trial: Trial, seed: int, store: Path, root: str | Non
         raise RunError(f"{folder} has a run of other {name}; move it away, and it is made again")
     if not run.given or not _is_complete(folder, trial, seed):  # `train` compares what it resumes
         return
+    settings = problem_settings_of(plan.problem, plan.settings)
     try:
-        given = given_of(parts_of(plan).problem)
-    except (DataError, ValueError, OSError) as error:
-        say(f"{folder} is taken as it is, because its data cannot be read here: {error}")
-        return
+        now = given(settings, seed, plan.conduct.device, plan.conduct.root)
+    except (DataError, FederationError, RunError, ValueError, OSError) as error:
+        raise RunError(f"the run in {folder} cannot be compared with your functions and files: {error}") from error
     try:
-        require_same_given(folder, run, given)
+        require_same_given(folder, run, now)
     except RunError as error:
         raise RunError(f"{error.cause}; move it away, and it is made again") from error
 

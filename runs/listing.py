@@ -572,7 +572,7 @@ def deviation_of(values: Sequence[float]) -> float | None:
         return None
     if not all(map(isfinite, values)):
         return nan
-    unit = 4.0 if max(map(abs, values)) > LARGE else 1.0
+    unit = 4.0 * len(values) if max(map(abs, values)) > LARGE else 1.0
     apart = [value / unit - values[0] / unit for value in values]  # from the mean, rounding would part equal values
     mean = sum(apart) / len(apart)
     return unit * (hypot(*(one - mean for one in apart)) / sqrt(len(apart) - 1))  # squares may overflow

@@ -417,8 +417,9 @@ def _agree(name: str, before: Any, now: str | Sequence[float]) -> bool:
 
 def reads_own(plan: Plan) -> bool:
     """Return whether a run depends on functions or files of the user."""
-    settings = plan.settings
+    settings, model = plan.settings, str(plan.settings.get("model"))
     own = settings.get("partition") == "files" or settings.get("start_from") is not None
+    own = own or (model.startswith(PREFIX) and Path(model.removeprefix(PREFIX)).exists())
     return own or plan.problem not in PROBLEMS or bool(code_of(plan.algorithm, plan.problem, settings))
 
 

@@ -94,11 +94,13 @@ def fig1_found(table: pd.DataFrame) -> str:
     has, later = properties(table), unreached(table)
     names = list(has.index)
     has[later.columns] &= ~later
+    may = has.copy()
+    may[later.columns] |= later
 
     def those(*wanted: str) -> str:
-        open = int(later[[name for name in wanted if name in later]].any(axis=1).sum())
-        missed = f", not reached within the rounds followed in {open}" if len(wanted) == 1 and open else ""
-        return _list_methods(set(has.index[has[list(wanted)].all(axis=1)]), names) + missed
+        sure, open = has[list(wanted)].all(axis=1), may[list(wanted)].all(axis=1)
+        missed = f", not decided by the rounds followed in {int((open & ~sure).sum())}" if (open & ~sure).any() else ""
+        return _list_methods(set(has.index[sure]), names) + missed
 
     row = table.drop_duplicates("reading").assign(allowed=lambda part: 1.0 / (12.0 * part.smoothness * part.steps))
     return (

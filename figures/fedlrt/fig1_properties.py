@@ -70,17 +70,18 @@ def unreached(table: pd.DataFrame) -> pd.DataFrame:
     """Return where the rounds of a reading do not reach what a property is about.
 
     A method has not been followed far enough if its distance is still falling, or, for FeDLRT, if its rounds are fewer
-    than half of those that FedLin needs for 1e-5.
+    than half of those that FedLin needs for 1e-5. Where both reach 1e-5, their recorded rounds may not show which does
+    so first.
 
     Returns:
         Index reading, in the table's order; bool columns plateau, exact, faster and single, as in `properties`. Where
-        true, later rounds may change the property.
+        true, later rounds, or those between the recorded ones, may change the property.
     """
     ends = summary(table)
     plain, full = LOW_RANK["none"], LOW_RANK["full"]
     rows = {}
     for name, part in table.groupby("reading", sort=False):
-        of, rounds = ends.loc[name], part.groupby("method")["round"].max()
+        of, rounds = ends.loc[[name]].droplevel("reading"), part.groupby("method")["round"].max()
         needed = float(of.close["FedLin"])
         early = {method: rounds[method] < 0.5 * needed for method in LOW_RANK.values() if method in rounds}
         going = {method: bool(not of.resting[method] or early.get(method, False)) for method in of.index}
@@ -90,10 +91,16 @@ def unreached(table: pd.DataFrame) -> pd.DataFrame:
         rows[name] = {
             "plateau": bool(not close[["FedAvg", plain]].any() and (going["FedAvg"] or going[plain])),
             "exact": bool(exact),
-            "faster": bool(exact and not rounds[full] > needed),
+            "faster": bool((exact and not rounds[full] > needed) or _is_tie(of, both)),
             "single": bool(of.end[full] > SINGLE * of["size"][full] and going[full]),
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("reading")
+
+
+def _is_tie(of: pd.DataFrame, methods: tuple[str, str]) -> bool:
+    """Return whether two methods reach 1e-5 and the recorded rounds do not show which does so first."""
+    close, away = of.close[list(methods)], of.away[list(methods)]
+    return bool(np.isfinite(close).all() and close.min() > away.max())
 
 
 def _spread(part: pd.DataFrame, methods: Sequence[str]) -> float:

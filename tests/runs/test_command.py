@@ -128,8 +128,12 @@ def test_the_help_is_read_without_torch_and_runs_load_no_scipy():
         (["fedfoo"], "unknown algorithm 'fedfoo'; known: fedavg"),
         (["fedavgg"], "unknown algorithm 'fedavgg'; did you mean fedavg?"),
         (["fedavg", "--data", "cifar"], "unknown problem"),
-        (["fedavg", "mnist"], "train takes one algorithm, fedavg; name what it trains on as in --data mnist"),
-        (["--model", "resnet10", "fedavg", "mnist"], "train takes one algorithm, fedavg; name what it trains on as in"),
+        (
+            ["fedavg", "mnist"],
+            "one algorithm, fedavg, and not mnist as well; name what it trains on as in --data mnist",
+        ),
+        (["--model", "resnet10", "mnist"], "one algorithm, fedavg, and not mnist as well; name what"),
+        (["fedavg", "fedlora"], "train takes one algorithm, fedavg, and not fedlora as well"),
         (["fedavg", "--clientz", "3"], "fedavg on quadratics takes no --clientz; did you mean --clients?"),
         (
             ["fedavg", "--tau=3"],

@@ -74,20 +74,29 @@ def test_a_run_whose_settings_were_edited_is_refused(tmp_path):
 @pytest.fixture
 def own(tmp_path, monkeypatch):
     """A trial on data and by an algorithm of a module of the user's, and the file of the algorithm."""
-    made = {"seed": 0}
+    made = {"seed": 0, "label": 1, "width": 2}
 
     def batches():
         x = torch.arange(24.0).reshape(12, 2).add(made["seed"]).sin()
-        return (x, (x[:, 0] > 0).long()), (x[:5], (x[:5, 1] > 0).long())
+        return (x, (x[:, 0] > 0).long() * made["label"]), (x[:5], (x[:5, 1] > 0).long())
 
     path = tmp_path / "own.py"
     path.write_text("")
     module = types.ModuleType("own_module")
-    module.__file__, module.batches, module.network = str(path), batches, lambda: torch.nn.Linear(2, 2)
+    module.__file__, module.batches, module.network = str(path), batches, lambda: torch.nn.Linear(made["width"], 2)
     module.Average = type("Average", (FedAvg,), {"__module__": "own_module"})
     monkeypatch.setitem(sys.modules, "own_module", module)
     settings = {"clients": 2, "steps": 1, "model": "own_module:network"}
     return Trial("own", "own_module:Average", "own_module:batches", 1, settings), made, path
+
+
+@pytest.mark.parametrize(("name", "value"), [("label", 7), ("width", 3)])
+def test_a_finished_run_is_refused_where_the_functions_of_the_user_fail_now(tmp_path, own, name, value):
+    trial, made, _ = own
+    carry_out(Experiment((trial,)), tmp_path / "store")
+    made[name] = value
+    with pytest.raises(RunError, match="cannot be compared with your functions and files: "):
+        carry_out(Experiment((trial,)), tmp_path / "store")
 
 
 @pytest.mark.parametrize("change", ["data", "code"])
