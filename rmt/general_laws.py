@@ -22,6 +22,9 @@ FLAT_EXPONENT = 0.02
 SLOW_POWER = 0.49
 """A density that vanishes at the edge faster than this power of the distance is resolved there, over the distance."""
 
+DIGITS = 2**20
+"""Distance from an edge, in units of its rounding, from which the distance has digits enough to measure a power."""
+
 CLOSEST = 1e-10
 """Distance from an edge, in units of the width, below which the nodes no longer resolve 1/(z - x)."""
 
@@ -37,9 +40,9 @@ class DensityLaw(Law):
     r"""A law given by its density on a compact interval.
 
     Accuracy, for a density that is smooth inside and behaves like a power (>= -1/2) of the distance at the edges: mass,
-    cdf and moments 1e-12, g(z) 1e-10, edge values g(U+) 1e-8 for square-root edges and 1e-5 for slower powers. Jumps
-    and kinks inside are found by halving and cost nothing away from them; only g(z) at complex z above such a kink,
-    close to the axis, is poorer.
+    cdf and moments 1e-12, g(z) 1e-10, edge values g(U+) 1e-8 for square-root edges and 1e-5 for slower powers, if
+    the support is at most 1e4 times as far from 0 as it is wide. Jumps and kinks inside are found by halving and cost
+    nothing away from them; only g(z) at complex z above such a kink, close to the axis, is poorer.
 
     Closer to an edge than 1e-10 of the width, 1/g is continued as a power of the distance: overlaps of spikes next to
     their threshold are continuous, to 1e-9 at a square-root edge, 1e-5 where g' is finite at the edge and 0.01 where it
@@ -111,19 +114,25 @@ class DensityLaw(Law):
     def _edge_value(self, edge: float, inward: float) -> float:
         """Return |g| at an edge where the density vanishes like a power of the distance.
 
-        On the panel at the edge the nodes resolve 1/d for a square root and faster powers. For a slower one, density
-        d^k over distance d, they miss a part (17 % of g for k = 0.05), and the integral is that of the power.
+        Next to the edge the nodes resolve 1/d for a square root and faster powers. For a slower one, density d^k over
+        distance d, they miss a part (17 % of g for k = 0.05), and the integral is that of the power. This is done up
+        to the first break between panels where distances have digits enough.
         """
         masses, gaps = self._panels.masses, np.abs(self._panels.points - edge)
-        angle = self._panels.breaks[1] if inward > 0 else np.pi - self._panels.breaks[-2]
-        length = float(np.sin(angle / 2) ** 2)  # of the panel at the edge, in widths of the law
-        far, near = self._pdf(edge + inward * length * np.array([0.5, 0.005]))
-        power = float(np.log(far / near) / np.log(100)) if near > 0 else np.inf
+        angles = self._panels.breaks if inward > 0 else np.pi - self._panels.breaks[::-1]
+        ends = abs(inward) * np.sin(angles[1:] / 2) ** 2  # distances of the breaks
+        length = float(ends[np.argmax(ends > DIGITS * np.spacing(abs(edge)))])
+        pair = edge + np.sign(inward) * length * np.array([0.5, 0.005])
+        far, near = self._pdf(pair)
+        ratio = np.divide(*np.abs(pair - edge))  # of the distances as they are rounded
+        power = float(np.log(far / near) / np.log(ratio)) if near > 0 else np.inf
         if power > SLOW_POWER:
             return float(np.sum(masses / gaps))
-        last = np.argmin(gaps.min(axis=1))
-        rest = np.sum(masses / gaps) - np.sum(masses[last] / gaps[last])
-        return float(rest + masses[last].sum() * (power + 1) / (power * length * abs(inward)))
+        if power <= 0:
+            return np.inf
+        next_to_it = gaps.mean(axis=1) < length
+        rest = np.sum(masses[~next_to_it] / gaps[~next_to_it])
+        return float(rest + masses[next_to_it].sum() * (power + 1) / (power * length))
 
     def _beyond(self, gap: np.ndarray, side: float) -> tuple[np.ndarray, np.ndarray]:
         lower, upper = self.support

@@ -159,11 +159,12 @@ def test_known_values():
     assert PointMass(2.0).cdf([1.9, 2.0]).tolist() == [0.0, 1.0]
 
 
+@pytest.mark.parametrize("lower", [-0.5, 4e3, -3e4])
 @pytest.mark.parametrize(
     ("left", "right"), [(1.5, 0.5), (0.5, 0.48), (0.4, 0.15), (0.022, 0.7), (0.07, 0.018), (0.0, 0.3)]
 )
-def test_edge_values_of_powers(left, right):
-    lower, upper = -0.5, 2.5
+def test_edge_values_of_powers(left, right, lower):
+    upper = lower + 3.0
     scale = 3.0 ** -(left + right + 1) / beta(left + 1, right + 1)
     law = DensityLaw(lambda x: scale * (x - lower) ** left * (upper - x) ** right, (lower, upper))
     of_edges = [
@@ -171,6 +172,12 @@ def test_edge_values_of_powers(left, right):
         for power, other in ((left, right), (right, left))
     ]
     assert law.edge_stieltjes == pytest.approx((-of_edges[0], of_edges[1]), rel=1e-5)
+
+
+def test_the_edge_value_of_a_density_that_is_constant_only_next_to_its_edge_is_infinite():
+    total = 1e-8**1.5 + (1 - 1e-8**1.5) / 1.5
+    law = DensityLaw(lambda x: np.sqrt(np.maximum(x, 1e-8)) / total, (0.0, 1.0))
+    assert law.edge_stieltjes == (-np.inf, np.inf)
 
 
 @pytest.mark.parametrize("ratio", [0.25, 1.0, 3.0])
