@@ -4,9 +4,9 @@ A digest of whole files would change with every line of every imported module, e
 This digest covers only definitions that a chain of names leads to: functions, whole classes with their methods, and
 module-level values. Annotations lead on, because methods of an argument are known by its type alone. Of each module
 that is imported on the way, the digest also covers statements that run at import and define no name, or may change the
-value of another one. It ignores
-comments, docstrings, layout, the words of annotations, modules that draw (`X_picture`), and modules that count the cost
-of a run (`X_cost`, `cost`). A definition that moves to another module leaves the digest as it is.
+value of another one. It ignores comments, docstrings, layout, the words of annotations, modules that draw
+(`X_picture`), and modules that count the cost of a run (`X_cost`, `cost`). A definition that moves to another module
+leaves the digest as it is.
 
 It follows names as they are written. So it does not see what a string names at run time, files other than Python, or a
 definition that nothing but its own decorator refers to.

@@ -39,7 +39,7 @@ BATCH = 4
 FEW = 2 * BATCH
 """Samples of a client on which they are counted, where clients have equally many."""
 PROBLEMS = 3
-"""Problems of a run's rounds: all of its samples, and few or twice as few where clients have equally many."""
+"""Problems of a run's rounds: with all samples, and with `FEW` or twice as many of each client."""
 ONE_STEP: Mapping[str, Any] = {"steps": 1, "personal_steps": 1, "epochs": None, "personal_epochs": None, "tau": 2}
 """A first round with one local step of each kind, which does not accumulate."""
 
