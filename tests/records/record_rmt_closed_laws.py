@@ -34,7 +34,9 @@ def transforms_inside_are_refused_and_at_the_ends_are_limits():
 
 def transforms_far_away_are_those_of_a_point():
     for law in (CIRCLE, TALL, THREE):
-        yield law.stieltjes([1e18, -1e200]), law.stieltjes_derivative([1e18, -1e120]), law.stieltjes(1e18 + 1e19j)
+        yield law.stieltjes([1e18, -1e200]) * 1e18, law.stieltjes_derivative([1e18, -1e120]) * 1e36
+        for z in (1e18 + 1e19j, 0.5 + 1e18j, 1e200j, -1e18 + 3j, 0.5 + 3e16j, 3e16):
+            yield law.stieltjes(z) * z, law.stieltjes_derivative(z) * z * z if abs(z) < 1e100 else None
 
 
 def r_transforms():

@@ -113,6 +113,8 @@ def edge_values_of_slow_powers():
     for power in (0.1, 0.4, 0.6, 1.0):
         law = DensityLaw(lambda x, power=power: (power + 1) * x**power, (0.0, 1.0))
         yield Within(1e-4, law.edge_stieltjes)
+        mirrored = DensityLaw(lambda x, power=power: (power + 1) / 2 * ((3 - x) / 2) ** power, (1.0, 3.0))
+        yield Within(1e-4, mirrored.edge_stieltjes), Within(1e-4, mirrored.thresholds)
 
 
 def ends_of_transforms():

@@ -90,6 +90,9 @@ def overlaps_in_the_kernel_and_off_the_spectrum():
     few, lacking = _law("few samples"), _law("a kernel of the population")
     yield few.overlaps([0.0, few.support[1] + 1.0], [0.0, 0.5, 3.0]), lacking.overlaps(0.0, [0.0, 0.1])
     yield lacking.overlaps([lacking.support[1] * 2], 1.0), few.overlaps(1e-200, [0.5])
+    for ratio in (0.9, 1.0, 1.25, 1.3):  # fewer, as many and more directions than samples, of those with eigenvalues
+        law = SeparableLaw(POPULATION, PointMass(1.0), ratio)
+        yield law.overlaps(0.0, [0.0, 0.1, 1.0]), law.atoms
 
 
 def overlaps_that_are_refused():

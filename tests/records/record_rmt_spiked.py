@@ -12,6 +12,7 @@ ONE_SIDED = SpikedModel((3.0, 1.5, -2.5), Semicircle(1.0, 0.25), scale=0.5)
 PLAIN = SpikedModel((2.0, 5.0, -1.2, -3.0, 0.4, 2.0), scale=0.8)
 SKEW = SpikedModel((0.4, 3.0, -0.2), MarchenkoPastur(2.6, 0.6), 0.5)
 GAPPED = SpikedModel((0.6, 2.5), FreeSum(AtomicLaw((-3.0, 3.0), (0.9, 0.1)), Semicircle(0.3)), 0.7)
+NEGATIVE = SpikedModel((-4.0, 1.5), Semicircle(0.5, -0.2))
 NONE = SpikedModel(noise=AtomicLaw((-4.0, 1.0), (0.25, 0.75)))
 
 
@@ -25,7 +26,7 @@ def edges_and_norm():
 
 
 def models():
-    for model in (PLAIN, SKEW, GAPPED, NONE):
+    for model in (PLAIN, SKEW, GAPPED, NEGATIVE, NONE):
         yield model.spikes, model.bulk_edges, model.thresholds, model.outliers, model.spectral_norm
         yield model.outliers_in_gaps, [refused(model.stable_rank, R) for R in (1, 6, 90)], refused(model.sigma)
 
