@@ -43,6 +43,8 @@ Theorem best : states (K := sqrt 4) (name := fun s => s).
 Theorem part : forall a b, a <> b.
 (* refutes: a/c *)
 Theorem wrong : ~ states (K := - 1).
+(* best: a/f *)
+Theorem alone : states (K := 1 / 2).
 """
 Y = "Definition half x := x / 2.\nLet hidden := 3.\nDefinition other := 2.\n"
 
@@ -83,8 +85,9 @@ CLAIMS = (
     _declared(best={"K": Best(2.0, "proved")}, readings=(Reading("literal"), SECOND)),
     _declared("a/c", expect=("refuted", "proof")),
     _declared("a/d"),
+    _declared("a/f", best={"K": Best(0.5, "proved")}),
 )
-FIXED = _declared("a/e", **CORRECTED)
+FIXED = _declared("a/e", **CORRECTED, readings=(Reading("literal"), SECOND))
 
 
 def values_of_terms():
@@ -103,6 +106,8 @@ def sentences_of_a_file():
     )
     for one in sentences(text):
         yield one.code, one.command, one.within, one.in_section, one.start, one.end
+    for text in ("Section A. End B. x. End A. y.", "End A. x.", "Section A. Section B. x. End B. y. End B. End A. z."):
+        yield [(one.code, one.within) for one in sentences(text)]
     yield sentences(""), sentences("no stop"), [one.code for one in sentences("a.b c. d .e f.")]
 
 
@@ -238,7 +243,8 @@ def constants_that_are_meant():
         for id in ("a/b", "a/b@second", "a/b@third"):
             yield constants_meant(CLAIMS[0], replace(PROVES, role=role, id=id))
         yield constants_meant(CLAIMS[1], replace(PROVES, role=role, id="a/c"))
-        yield constants_meant(FIXED, replace(PROVES, role=role, id="a/e"))
+        for id in ("a/e", "a/e@second", "a/e@literal"):
+            yield constants_meant(FIXED, replace(PROVES, role=role, id=id))
 
 
 def flaws_of_theorems():

@@ -3,10 +3,11 @@
 import ast
 import math
 from fractions import Fraction
+from unittest.mock import patch
 
 from records import refused
 
-from paper_checks.evaluation import Hypothesis, Violation, assuming, proof, replay, require
+from paper_checks.evaluation import Hypothesis, Replay, Violation, assuming, proof, replay, require
 from paper_checks.replaying import replay_source, script
 from paper_checks.replaying.arguments import _paragraphs, _setting, argument_of
 from paper_checks.replaying.places import Place, check_place, file_of, replay_place, replay_places
@@ -97,6 +98,20 @@ def with_floats(values):
     return Violation(math.sqrt(float(Fraction(values["x"]))), 0.5, 1e-9)
 
 
+@replay("invented/error-not-strict")
+def error_not_strict(values):
+    return Violation(Fraction(values["x"]), Fraction(1, 2), Fraction(1, 8), strict=False)
+
+
+@replay("invented/strict-by-a-flag-with-an-error")
+def by_a_flag_with_an_error(values):
+    flag = values["x"] != "1"
+    return Violation(Fraction(values["x"]), Fraction(1, 2), Fraction(1, 8), strict=flag)
+
+
+again = Replay("invented/again", "witness", replays.lem_2.evaluate)
+
+
 def _shared(values, more):
     return Violation(Fraction(values["x"]) + more, Fraction(1, 2), Fraction(1, 8), strict=True)
 
@@ -126,7 +141,11 @@ def sum_of_two(size=2):
     return "a sum"
 
 
-REPLAYS = [one for one in vars(_SELF).values() if type(one).__name__ == "Replay" and one.kind == "witness"]
+REPLAYS = [
+    one
+    for one in vars(_SELF).values()
+    if isinstance(one, Replay) and one.kind == "witness" and one.evaluate.__module__ == __name__
+]
 
 
 def scripts():
@@ -150,7 +169,9 @@ def literals():
 
 def packed_lines():
     lines = ["f(", "    first,", "    second,  # why", "    third,", "    fourth,", "        deeper,", ")", "x = 1"]
-    return replay_source.pack(lines), replay_source.pack([f"    {'a' * n}," for n in (60, 40, 44, 45, 3)])
+    yield replay_source.pack(lines), replay_source.pack([f"    {'a' * n}," for n in (60, 40, 44, 45, 3)])
+    for lengths in ((60, 43), (60, 44), (60, 43, 1)):
+        yield replay_source.pack([f"    {'a' * n}," for n in lengths])
 
 
 def texts_of_definitions():
@@ -234,6 +255,12 @@ def arguments():
     yield argument_of(replays.lem_2_corrected)
 
 
+def arguments_with_a_setting():
+    for text in ("About $x$.", "In words.", "In words.\n\nIn two paragraphs.", None):
+        with patch.object(_SELF, "__doc__", text):
+            yield argument_of(sum_of_two).setting
+
+
 def settings_and_paragraphs():
     yield _setting(("Text.", "Setting: `shared.limits`.", "Setting: `a.b`, `c`.", "A Setting: `d`."))
     for text in ("One\n  line.\n\n\n\nTwo.", "Text.\n\nArgs:\n    x: y.\n\nMore.", "", "Text.\n\nRaises:\n    E: z."):
@@ -249,6 +276,9 @@ def places_of_replays():
     for one in (by_place, delegated, sum_of_two):
         place = replay_place(one)
         yield place.file, place.name, _first_line(place)
+    place = replay_place(again)
+    yield place.file, place.name, _first_line(place)
+    yield replay_place(Replay("invented/unbound", "witness", replays.lem_2.evaluate, module=__name__))
     yield replay_place(replays.lem_2), str(replay_place(replays.lem_2_corrected)), check_place(claims.lem_2)
 
 

@@ -34,6 +34,12 @@ def mean_cosines():
         ]
 
 
+def mean_cosines_close_to_1():
+    for rank in (1, 2, 5, 50, 20_000):
+        root = rank**0.5
+        yield [(1.0 - mean_cosine(rank, factor * root)) * factor**2 for factor in (30.0, 900.0, 1001.0, 1100.0, 3e3)]
+
+
 def mean_cosines_that_are_refused():
     for rank, signal in ((0, 1.0), (1.5, 1.0), (1, -1e-9), (1, np.nan), ("a", 1.0), (1, "a"), (0.5, 1.0)):
         yield refused(mean_cosine, rank, signal)

@@ -170,6 +170,52 @@ def quantiles_reach_atoms_at_their_levels():
         yield [law.cdf([place - 1e-9, place, place + 1e-9]) for place, _ in law.atoms]
 
 
+class _Misled(Semicircle):
+    """A law whose distribution function is too high next to its lower end, or too low next to its upper one."""
+
+    def _continuous_cdf(self, x):
+        lower, upper = self.support
+        most = 2e-3 * (upper - lower) * abs(self._stieltjes(np.array([lower + 1e-3j * (upper - lower)])).imag)
+        beyond = np.abs(super()._continuous_cdf(x) + self.excess[0] * most * (x < 0) - self.excess[1] * most * (x > 0))
+        return np.where(x <= lower, 0.0, np.where(x >= upper, 1.0, beyond))
+
+
+def bands_that_do_not_add_up():
+    for factor in (0.3, 0.6, 0.9, 1.1, 1.5, 3.0):
+        for excess in ((factor, 0.0), (0.0, factor)):
+            law = _Misled(1.0)
+            law.__dict__["excess"] = excess
+            yield refused(law.cdf, -0.5)
+
+
+def distribution_functions_that_are_wrong():
+    law = Semicircle(1.0)
+    for places, mass in (
+        *(
+            ((0.0, 1.0), (0.2, 0.1)),
+            ((0.0, 1.0), (0.2, 0.2 - 9e-7)),
+            ((0.0, 1.0), (0.2, 0.2 - 2e-6)),
+            ((0.0, 0.1), (-2e-6, 1)),
+        ),
+        *(
+            ((0.0, 0.1), (-9e-7, 1)),
+            ((0.0, 0.1), (0.5, 1 + 9e-7)),
+            ((0.0, 0.1), (0.5, 1 + 2e-6)),
+            ((1.0, 0.0), (0.3, 0.2)),
+        ),
+        *(((0.0, 1e-15), (0.2, 0.1)), ((0.0, 1e-13), (0.2, 0.1))),
+    ):
+        yield refused(law._orderly, np.array(places), np.array(mass))
+    for level in (0.5, 0.5 + 9e-7, 0.5 + 2e-6):
+        yield refused(law._reaching, np.array([level]), np.array([0.0]))
+
+
+def ends_are_quantiles():
+    for law in (CIRCLE, TALL, FLAT, THREE):
+        yield law.quantile(0.0) == law.support[0], law.quantile(1.0) == law.support[1]
+        yield law.quantile([0.0, 1.0]) - np.array(law.support)
+
+
 def shapes_are_kept():
     x = np.array([[0.4, 0.9], [1.1, 2.0]])
     return CIRCLE.pdf(-1.0), TALL.cdf(x), TALL.stieltjes(x + 1j), FLAT.r_transform(-x), TALL.quantile(np.array(0.5))

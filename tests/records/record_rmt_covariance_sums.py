@@ -7,6 +7,8 @@ from laws_shown import ends_of, moments_of
 from records import Within, refused
 
 from rmt import AtomicLaw, CovarianceSum, JointPopulation, PointMass, SpikedSum, draw_sum
+from rmt.covariance_draws import WeightedSamples
+from rmt.sum_draws import SumDraw
 from rmt.sum_equations import _bisect, _doublings, _end
 
 BLOCK = np.array([[[9.0, 3.0], [3.0, 4.0]], [[2.0, -1.0], [-1.0, 6.0]]])
@@ -174,12 +176,18 @@ def outliers_next_to_the_end_have_no_deviation():
     return [[(one.location, one.sd) for one in _spiked([[x]], [[0.1]]).above] for x in (1.2, 1.3, 1.35, 1.4, 1.5, 3.0)]
 
 
+def outliers_next_to_either_end_have_no_deviation():
+    model = _spiked(*BLOCK)
+    ends = ((9.0,), (9.0, 5.0), (5.0, 9.0), (4.9, 9.0), (4.7, 9.0), (9.0, 4.7), (9.0, 4.9))
+    return [(one.sd, one.sd_of_weights) for one in (model._outlier(5.0, 0, 1.0, end) for end in ends)]
+
+
 def more_samples():
     return _spiked(*BLOCK).with_samples(2.5).samples, refused(_spiked(*BLOCK).with_samples, 0.0)
 
 
 def stable_ranks_of_sums():
-    for factor in (1.0, 50.0, 1e3):
+    for factor in (1.0, 50.0):
         yield refused(_spiked(*(factor * BLOCK)).stable_rank)
 
 
@@ -190,7 +198,8 @@ def spiked_sums_that_are_refused():
     yield refused(SpikedSum, BLOCK, BULK, (ONE,), (4.0, 2.0))
 
 
-SMALL = JointPopulation.of([[1.0, 0.2], [0.1, 1.5]], [3.0, 4.0], BLOCK)
+# Its directions are those of the coordinates, so no sign of an eigenvector is free.
+SMALL = JointPopulation.of([[1.0, 0.2], [0.1, 1.5]], [3.0, 4.0], np.array([np.diag([4.0, 9.0]), np.diag([2.0, 6.0])]))
 
 
 def draws_of_sums():
@@ -198,6 +207,16 @@ def draws_of_sums():
         draw = draw_sum(SMALL, TWO, (11, 6), np.random.default_rng(seed))
         yield draw.P, draw.matrix[:3, :3], np.linalg.eigvalsh(draw.matrix), draw.operator() @ np.arange(9.0)
         yield draw.extreme_overlaps(2), draw.extreme_overlaps(3, "below"), [group.weights for group in draw.groups]
+
+
+def turned_draws():
+    a, b = np.cos(0.4), np.sin(0.4)
+    turns = np.array([[[a, -b, 0.0], [b, a, 0.0], [0.0, 0.0, 1.0]], [[0.0, 0.0, 1.0], [a, -b, 0.0], [b, a, 0.0]]])
+    rng = np.random.default_rng(5)
+    groups = [WeightedSamples(np.arange(1.0, 6.0), np.array([1.0, -2.0, 0.5]), rng.standard_normal((3, 5)), None)] * 2
+    draw = SumDraw(groups, turns)
+    yield draw.matrix, draw.operator() @ np.arange(5.0), draw.matrix @ np.arange(5.0), draw.extreme_overlaps(2)
+    yield draw.extreme_overlaps(1, "below"), draw.P
 
 
 def draws_of_sums_by_products():

@@ -8,7 +8,7 @@ from records import refused
 
 from rmt import AtomicLaw, FreeSum, MarchenkoPastur, PointMass, Semicircle
 from rmt.continuation import descend, lowest_heights
-from rmt.counting import quantiles
+from rmt.counting import _middle, quantiles
 
 COIN = AtomicLaw((-3.0, 3.0), (0.9, 0.1))
 HEAVY = AtomicLaw((-1.0, 2.0), (0.7, 0.3))
@@ -121,7 +121,7 @@ def a_solution_followed_from_above():
 
     yield descend(z, newton_step, fixed_point, 4.0)
     yield descend(z, newton_step, fixed_point, 4.0, guess=np.full(3, 0.3 + 0.9j), finest=1e-3)
-    yield lowest_heights(np.array([1e-8 + 0j, 2.0 + 0j, 1e-150 + 0j, 1j]), 2.0)
+    yield np.log10(lowest_heights(np.array([1e-8, 2.0, 1e-13, 2e-16, 1e-50, 1e-117, 1e-150, 1j]) + 0j, 2.0))
 
 
 def quantiles_of_a_distribution_function():
@@ -129,5 +129,14 @@ def quantiles_of_a_distribution_function():
         return np.clip(x**3, 0.0, 1.0), 3 * x**2, state
 
     levels = np.array([1e-15, 0.001, 0.3, 0.999])
-    yield quantiles(levels, np.zeros(4), np.ones(4), counted, np.zeros(4))
-    yield quantiles(levels, np.array([0.0, 0.5, 0.0, 0.0]), np.array([1.0, 0.5, 1.0, 1.0]), counted, np.zeros(4), 1e-30)
+    yield quantiles(levels, np.zeros(4), np.ones(4), counted, np.zeros(4))[1:]
+    yield np.log10(quantiles(np.full(2, 1e-12), np.zeros(2), np.array([1.0, 1e-3]), counted, np.zeros(2), 1e-30))
+    yield quantiles(
+        levels, np.array([0.0, 0.5, 0.0, 0.0]), np.array([1.0, 0.5, 1.0, 1.0]), counted, np.zeros(4), 1e-30
+    )[1:]
+
+
+def middles_of_brackets():
+    low = np.array([0.0, 1e-9, -1e-9, -1e-7, 3e-8, 1e-8, -5e-8, 0.2, 1e-5, 0.0, -1e-8])
+    high = np.array([1.0, 1e-7, 2e-9, -1e-9, 8e-8, 5e-8, -1e-8, 0.8, 2e-3, 1e-8, 0.0])
+    return _middle(low, high, 1e-12, 1e-6) / 1e-9, _middle(low, high, 1e-10, 1e-8) / 1e-9

@@ -57,6 +57,14 @@ def pairs_in_a_gap():
     yield pairs_in_gaps(0.5, [(0.9, 1.9)], transform, slope)
 
 
+def pairs_of_least_overlap():
+    def transform(x):
+        return 0.4 / (x + 1.0) + 0.6 / (x - 2.0)
+
+    for steepness in (-1e14, -5e11, -1e11, -0.1, 1.0):
+        yield pairs_in_gaps(0.5, [(-0.9, 1.9)], transform, lambda x, steepness=steepness: steepness)
+
+
 def pairs_next_to_a_kernel():
     def transform(x):
         return 0.4 / x + 0.6 / (x - 2.0)

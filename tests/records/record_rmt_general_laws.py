@@ -12,6 +12,7 @@ from rmt.cumulants import free_cumulants_from_moments, moments_from_free_cumulan
 from rmt.panel_quadrature import Panels, graded_breaks, nodes_on
 
 RATIO, ATOM = 0.4, 2.5
+RESOLVED = np.array([0.5 + 1e-3j, 2.0 + 0j, 0.999 + 2e-3j, 0.001 + 2e-3j, 0.9999 + 3e-4j, 0.5 + 0.05j, 0.02 + 0.02j])
 
 
 @cache
@@ -148,6 +149,11 @@ def outliers_in_the_gap_above_the_kernel_of_a_transform():
     return [(_with_kernel().outliers_in_gaps(s), MarchenkoPastur(ATOM, 0.8).outliers_in_gaps(s)) for s in (0.3, -1.0)]
 
 
+def outliers_inside_the_support_of_a_transform():
+    spikes = (0.02, 0.1, 0.4, 0.8, 1.2, 1.6, -0.05, -0.2, -0.6, 5.0)
+    return [[law.outliers_in_gaps(spike) for spike in spikes] for law in (_given(), _with_kernel())]
+
+
 def transforms_that_are_refused():
     yield refused(RTransformLaw, 1.0)
     yield refused(RTransformLaw, lambda w: 2.0, "a point")
@@ -171,7 +177,7 @@ def panels_of_a_density():
     z = np.array([2.0 + 0j, -0.5 + 0.1j])
     return (
         *(panels.total, panels.error < 1e-10, panels.masses.shape, panels.cdf(np.array([0.0, 0.3, 1.0]))),
-        *(panels.cauchy(z), panels.cauchy(z, 2), panels.angle(z), panels.resolves(np.array([0.5 + 1e-3j, 2.0 + 0j]))),
+        *(panels.cauchy(z), panels.cauchy(z, 2), panels.angle(z), panels.resolves(RESOLVED)),
         panels.pole(np.array([0.3 + 0.1j, 1.5])),
     )
 

@@ -64,6 +64,9 @@ def ridge_problems_on_demand():
         problem = ridges_on_demand((2, 2), 3, seed, profile="welsch", samples=2, heterogeneity=0.5)
         yield problem.smoothness, problem.start["W"], problem.loss(problem.start), problem.evaluated, problem.facts
         yield problem.clients[2].y, problem.clients.samples, problem.shares
+    bent = Pieces((0.0,), (-3.0, 1.0))
+    yield ridges_on_demand((2, 2), 1, 0, profile=bent, samples=2, heterogeneity=0.0).smoothness
+    yield ridge_problem((2, 2), 1, _rng(), profile=bent, samples=1).smoothness
     one = ridges_on_demand((1, 1), 1, 0, profile="cosine", samples=1, heterogeneity=0.0)
     yield one.smoothness, one.clients[0].D
 
@@ -129,6 +132,12 @@ def problems_on_demand():
         problem = legendre.homogeneous_on_demand(3, seed, shape=(2, 3), rank=1, samples=7, basis="dx")
         yield problem.smoothness, problem.start["W"], problem.facts, problem.loss(problem.start), problem.evaluated
         yield problem.clients[2].B, problem.clients.samples, problem.name
+
+
+def problems_at_the_borders_of_their_sizes():
+    for clients, samples, split in ((3, 3, "random"), (3, 4, "region"), (1, 1, "all"), (2, 1, "all")):
+        found = refused(legendre.homogeneous, clients, _rng(5), shape=(1, 2), rank=1, samples=samples, split=split)
+        yield found if isinstance(found, str) else (found.loss(found.start), found.shares, found.least)
 
 
 def problems_that_are_refused():

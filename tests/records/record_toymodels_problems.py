@@ -100,6 +100,12 @@ def problems_without_a_minimiser():
         yield problem.facts["curvature"], problem.smoothness, problem.minimiser, problem.least, list(problem.measures)
 
 
+def problems_with_negative_curvature():
+    clients = (_diagonal([-5.0, 1.0], [[1.0, 1.0]], 2.0), _diagonal([2.0, 3.0], [[0.0, -1.0]]))
+    for some in (clients, clients[:1], clients[::-1]):
+        yield list(_facts(quadratic_problem("negative", some, [[0.5, 0.25]])))
+
+
 def problems_own_their_tensors():
     start = torch.zeros(1, 2, dtype=torch.float64)
     problem = quadratic_problem("own", [SMALL[0], SMALL[0]], start)

@@ -74,6 +74,15 @@ def problems_of_rank_2():
         yield problem.measures["angle"](problem.start), problem.facts["first"].abs().sum(), problem.start["W"].norm()
 
 
+def problems_at_the_borders_of_their_sizes():
+    for sizes, options in (
+        *(((4, 3, 1), {"rank": 2, "sine": 0.4}), ((2, 2, 1), {"rank": 2}), ((2, 1, 1), {"sine": 1.0}), ((1, 1, 1), {})),
+        *(((1, 1, 2), {"samples": 1}), ((3, 2, 2), {"samples": [1, 2]}), ((2, 3, 1), {"sine": 0.0})),
+    ):
+        problem = regression(*sizes, _rng(9), **options)
+        yield problem.measures["angle"](problem.start), problem.loss(problem.start), problem.smoothness, problem.least
+
+
 def problems_with_too_few_samples():
     problem = regression(4, 2, 2, _rng(4), samples=[1, 2])
     yield problem.minimiser, problem.least, problem.smoothness, refused(best_of_rank, problem, 1)
