@@ -35,7 +35,7 @@ def mean_cosines():
 
 
 def mean_cosines_close_to_1():
-    for rank in (1, 2, 5, 50, 20_000):
+    for rank in (2, 5, 50, 20_000):
         root = rank**0.5
         yield [(1.0 - mean_cosine(rank, factor * root)) * factor**2 for factor in (30.0, 900.0, 1001.0, 1100.0, 3e3)]
 
