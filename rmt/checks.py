@@ -51,7 +51,7 @@ def freeze(name: str, values: ArrayLike) -> np.ndarray:
         found = np.asarray(values)
         require(found.dtype.kind in "biufO", "not numbers")
         array = np.array(found, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be an array of real numbers, got {abbreviate(values)}") from None
     array.setflags(write=False)
     return array

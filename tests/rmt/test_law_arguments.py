@@ -257,3 +257,17 @@ def test_a_spectrum_is_a_row_of_real_numbers(spectrum: Any, message: str) -> Non
     with pytest.raises(ValueError, match=message) as caught:
         draw_rotated(SpikedModel((2.0,)), 3, _rng(), spectrum=spectrum)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: AtomicLaw((10**400, 1.0), (0.5, 0.5)),
+        lambda: SpikedModel((10**400,)),
+        lambda: ClientGradients((10**400,)),
+    ],
+    ids=["locations", "spikes", "gradients"],
+)
+def test_whole_numbers_beyond_doubles_are_refused_in_one_line(made):
+    with pytest.raises(ValueError, match=r"^(locations|spikes|along) must be an array of real numbers, got [(\[]1000"):
+        made()
