@@ -1,9 +1,12 @@
 """Records of spectra predicted at other sample sizes: one covariance, a difference of two, and a bootstrap."""
 
+import dataclasses
+from types import SimpleNamespace
+
 import numpy as np
 from records import Within, refused
 
-from hessian import SampleHessians, SampleSpectra, bootstrap_eigenvalues, fit_covariance, fit_difference
+from hessian import HessianFit, SampleHessians, SampleSpectra, bootstrap_eigenvalues, fit_covariance, fit_difference
 
 
 def _factors(N, K, P, seed):
@@ -34,7 +37,7 @@ def predictions_from_many_to_few():
     fit = fit_covariance([4.5, 1.4, 0.1], SampleSpectra(EQUAL.eigenvalues, blocks))
     yield _rounded(fit.predict(4, top=2))
     known = fit_covariance([4.5, 1.4, 0.1], SampleSpectra(EQUAL.eigenvalues, blocks[:, :, :1]))
-    yield Within(1e-4, known.predict(29, top=1).low), Within(1e-4, known.predict(1, top=1).to_dict())
+    yield Within(1e-4, known.predict(29, top=1).to_dict())
     fit = fit_covariance(VALUES, SPECTRA)
     yield [refused(fit.predict, M) for M in (0, 40, 41)], refused(fit.predict, 4, top=0), refused(fit.predict, 4, top=7)
 
@@ -99,12 +102,22 @@ def two_signs_of_samples():
     yield fit.law(6).ratios if hasattr(fit.law(6), "ratios") else str(fit.law(6))[-60:]
 
 
+class _Straight(HessianFit):
+    """A fit with a law whose quantiles and overlaps are known by simple formulas."""
+
+    def law(self, M):
+        def shares(cells, chosen):
+            return np.outer(cells, np.abs(chosen).sum(axis=0)) + np.arange(chosen.shape[1])
+
+        return SimpleNamespace(quantile=lambda level: 6.0 * level**2 - 4.0 + 1.0 / M, shares=shares)
+
+
 def predictions_of_both_ends():
-    plus, minus = np.diag([4.0, 1.0, 0.5]), np.array([[0.1, 0.2, 0.0], [0.2, 2.0, 0.1], [0.0, 0.1, 0.4]])
-    values = np.array([[-2.0, 0.5, 5.0], [-3.0, 0.5, 5.0]] * 15)
-    fit = fit_difference(SampleHessians(values, plus, minus, 3, 1.0), block=2)
-    yield Within(1e-3, fit.predict(6, top=1).to_dict())
-    yield [refused(fit.law, M) for M in (0, 30)], refused(fit.predict, 6, top=2), refused(fit.predict, 6, top=0)
+    fit = fit_difference(_hessians(), block=4)
+    straight = _Straight(**{field.name: getattr(fit, field.name) for field in dataclasses.fields(fit)})
+    yield straight.predict(6, top=2), straight.predict(20, top=1), straight.predict(1, top=1).stable_rank
+    yield dataclasses.replace(straight, square=200.0, samples=9).predict(6, top=1).frobenius_squared
+    yield [refused(fit.law, M) for M in (0, 30)], refused(fit.predict, 6, top=3), refused(fit.predict, 6, top=0)
 
 
 def directions_that_were_left_out():
