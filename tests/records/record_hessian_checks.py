@@ -224,7 +224,9 @@ def laws_that_do_not_match():
     model = penalty.__defaults__[0]
     yield (
         refused(Curvature, model, penalty, (X, CLASSES), matrix="gauss-newton"),
-        refused(Curvature, _linear(), lambda out, y: torch.zeros((), dtype=torch.float64), (X, CLASSES), matrix="residual"),
+        refused(
+            Curvature, _linear(), lambda out, y: torch.zeros((), dtype=torch.float64), (X, CLASSES), matrix="residual"
+        ),
     )
     output, law = (
         torch.tensor([[0.3, -0.2]], dtype=torch.float64, requires_grad=True),

@@ -211,9 +211,9 @@ def stable_ranks_by_chunks_and_by_signs():
     texts = []
     options = {"relative_width": 0.2, "progress": texts.append}
     yield _short(stable_rank_of(WIDE, rng=np.random.default_rng(0), chunk=7, basis=9, **options)), texts[:4], texts[-1]
-    flat = DenseOperator(torch.diag(torch.linspace(0.5, 1.5, 120, dtype=torch.float64)))
+    flat = DenseOperator(torch.diag(torch.linspace(0.2, 1.5, 200, dtype=torch.float64)))
     texts.clear()
-    found = stable_rank_of(flat, rng=np.random.default_rng(0), **{**options, "relative_width": 0.08}, basis=4)
+    found = stable_rank_of(flat, rng=np.random.default_rng(0), **{**options, "relative_width": 0.1}, basis=12)
     yield _short(found), found.words()["stable rank"], texts[-1]
 
 
