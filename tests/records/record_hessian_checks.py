@@ -23,9 +23,16 @@ BATCHES = [(X[:2], CLASSES[:2]), (X[2:], CLASSES[2:])]
 LOSS = nn.CrossEntropyLoss()
 
 
+def _fill(model):
+    """Give a model weights that do not depend on the processor's random numbers in single precision."""
+    with torch.no_grad():
+        for number, p in enumerate(model.parameters()):
+            p.copy_(torch.arange(p.numel(), dtype=torch.float64).add(1.7 * number).sin().reshape(p.shape))
+    return model
+
+
 def _linear(outputs=3):
-    torch.manual_seed(1)
-    return nn.Sequential(nn.Linear(3, outputs)).double()
+    return _fill(nn.Sequential(nn.Linear(3, outputs)).double())
 
 
 def _number(loss=LOSS, data=BATCHES, model=None, **options):
@@ -83,7 +90,7 @@ def counts_that_are_not_additive():
 
 
 def models_that_are_refused():
-    noisy = nn.Sequential(nn.Linear(3, 3)).double()
+    noisy = _linear()
     noisy.forward = lambda x: noisy[0](x) + 0.1 * torch.randn(3)
     frozen = _linear()
     held = frozen[0].weight
@@ -105,7 +112,7 @@ def models_that_are_refused():
         yield str(_number(loss, BATCHES[1:], model))[:130]
     for data in ([], [(X, CLASSES + 1)], [(X[:, :2], CLASSES)], [(X.long(), CLASSES)], [(X, TARGETS[:, :1])]):
         yield str(_number(LOSS, data))[:150]
-    in_place = nn.Sequential(nn.ReLU(inplace=True), nn.Linear(3, 3)).double()
+    in_place = _fill(nn.Sequential(nn.ReLU(inplace=True), nn.Linear(3, 3)).double())
     yield (
         _number(LOSS, BATCHES[1:], in_place),
         _number(LOSS, BATCHES[1:], nn.Embedding(4, 3, max_norm=0.1).double())[:60],
@@ -131,7 +138,7 @@ def derivatives_that_are_none():
     yield str(_number(wrong, [(X, None)], reduction=None))[:75]
     halved = lambda out, y: (out.detach() * out).sum() / 2.0  # noqa: E731
     yield str(_number(halved, [(X, None)]))[:95]
-    hard = nn.Sequential(nn.Linear(3, 2), nn.Hardsigmoid()).double()
+    hard = _fill(nn.Sequential(nn.Linear(3, 2), nn.Hardsigmoid()).double())
     yield str(_number(nn.MSELoss(), [(X, TARGETS)], hard))[:130]
     flat = Curvature(_linear(), lambda out, y: out.sum(), (X, None))
     yield flat @ torch.ones(12, dtype=torch.float64), _number(lambda out, y: (out - 3.0).abs().mean(), [(X, None)])[0]
@@ -184,7 +191,7 @@ def consistency_by_the_losses_of_samples():
     objective = checked_objective(_linear(), LOSS, BATCHES)
     check = BatchConsistency(objective, True, lambda batch: len(batch[0]), True, False, False)
     yield check.require(), refused(BatchConsistency(objective, False, check.count, True, False, False).require)
-    normed = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3)).double()
+    normed = _fill(nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3)).double())
     for policy in ("batch", "running"):
         yield _number(LOSS, BATCHES, normed, batch_norm=policy)
     yield (
@@ -239,7 +246,7 @@ def laws_that_do_not_match():
 
 
 def counts_of_the_empirical_fisher_matrix():
-    tokens = nn.Sequential(nn.Linear(3, 3), nn.Unflatten(0, (7, 1)), nn.Flatten(0, 1)).double()
+    tokens = _linear()
     yield refused(Curvature, tokens, LOSS, (X, CLASSES), matrix="empirical-fisher", count=lambda batch: 14)
     weighted = nn.CrossEntropyLoss(weight=torch.tensor([1.0, 2.0, 5.0]))
     yield refused(Curvature, _linear(), weighted, (X, CLASSES), matrix="empirical-fisher")
@@ -268,7 +275,7 @@ class _Plain:
 
 def what_pyhessian_returns():
     model, settings = (
-        nn.Sequential(nn.Linear(3, 2), nn.Tanh(), nn.Linear(2, 2)).double(),
+        _fill(nn.Sequential(nn.Linear(3, 2), nn.Tanh(), nn.Linear(2, 2)).double()),
         PyHessianSettings(5, 2, 2, 1e-2, 3),
     )
     found = top_eigenvalues(model, nn.MSELoss(), [(X[:3], TARGETS[:3]), (X[3:], TARGETS[3:])], settings)
