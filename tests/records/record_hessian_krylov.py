@@ -157,12 +157,13 @@ def extreme_pairs_of_both_ends():
 
 
 def pairs_with_copies():
-    copies = _dense([5.0, 5.0, 5.0, 1.0, *np.linspace(-1.0, 0.9, 30), -4.0, -4.0])
+    copies = _dense([5.0, 5.0, 5.0, 1.5, *np.linspace(-1.0, 0.9, 70), -3.0, -4.0, -4.0])
     texts = []
-    pairs = extreme_eigenpairs(copies, 4, 2, tolerance=1e-6, rng=np.random.default_rng(0), progress=texts.append)
+    pairs = extreme_eigenpairs(copies, 4, 3, tolerance=1e-6, rng=np.random.default_rng(0), progress=texts.append)
     yield np.round(pairs.values, 6), pairs.missed < 1e-3, [text for text in texts if "copies" in text][-3:]
-    pairs = extreme_eigenpairs(copies, 3, tolerance=1e-6, rng=np.random.default_rng(0), block=3)
-    yield np.round(pairs.values, 6)
+    for largest, smallest in ((2, 0), (0, 2)):
+        pairs = extreme_eigenpairs(copies, largest, smallest, tolerance=1e-4, rng=np.random.default_rng(0))
+        yield np.round(pairs.values, 6)
 
 
 def searches_with_few_rows_or_products():

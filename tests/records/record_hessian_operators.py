@@ -75,6 +75,7 @@ def refused_matrices():
         matrix = torch.eye(2, dtype=torch.float64) * 4.0
         matrix[0, 1] = 4.0 * gap * torch.finfo(torch.float64).eps
         yield str(refused(DenseOperator, matrix)).partition(" object")[0]
+        yield str(refused(DenseOperator, -matrix)).partition(" object")[0]
 
 
 def matrices_for_scipy():

@@ -222,6 +222,12 @@ def stable_ranks_of_copies_and_scales():
     yield _short(stable_rank_of(copies, rng=np.random.default_rng(0), relative_width=0.3, basis=20))
 
 
+def stable_ranks_at_their_least():
+    for values in ([9.0, *np.linspace(-0.6, 0.7, 40)], [1.0] * 30 + [0.9]):
+        found = stable_rank_of(_dense(values), rng=np.random.default_rng(0), relative_width=0.5, basis=3, products=24)
+        yield _short(found), found.deterministic_width, found.residual
+
+
 def stable_ranks_of_scaled_and_rounded_matrices():
     for factor in (1e-12, -1e9):
         found = stable_rank_of(DenseOperator(factor * WIDE.matrix), rng=np.random.default_rng(0), relative_width=0.5)
