@@ -139,7 +139,7 @@ class JointPopulation:
         """Return the traces at z (n,) with the numbers a (n, G); not finite at a pole."""
         inverse = 1.0 / (z[:, None] - a @ self.atoms.T)
         once, twice = inverse * self.counts, inverse**2 * self.counts
-        pairs = (self.atoms[:, :, None] * self.atoms[:, None, :]).reshape(len(self.atoms), -1)
+        pairs = (self.atoms[:, :, None] * self.atoms[:, None, :]).reshape(len(self.atoms), self.groups**2)
         trace, first, slope = once.sum(axis=1), once @ self.atoms, twice @ self.atoms
         second, square = (twice @ pairs).reshape(len(z), self.groups, self.groups), twice.sum(axis=1)
         if self.block.size:

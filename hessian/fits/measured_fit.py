@@ -54,7 +54,7 @@ class Side(Result):
     hidden: float
 
     def __str__(self) -> str:
-        more = f", about {self.hidden:.0f} more by the quadrature" if self.hidden >= 0.5 else ""
+        more = f", about {self.hidden:.0f} more by the quadrature" if self.hidden > 0.5 else ""
         return str(self.called) if self.complete else f"at least {self.called}{more}"
 
 

@@ -137,3 +137,13 @@ def test_doors():
         fit_difference(part, block=3)
     with pytest.raises(ValueError, match="all of one sign"):
         fit_difference(SampleHessians(np.abs(whole.eigenvalues), whole.plus, whole.minus, 8, 1.0), block=4)
+
+
+def test_a_block_of_all_directions():
+    """Where the parts commute, a smaller block loses nothing."""
+    plus, minus = np.diag([4.0, 1.0, 0.5, 0.1]), np.diag([0.2, 0.3, 0.1, 3.0])
+    hessians = SampleHessians(np.tile([-3.6, 5.6], (50, 1)), plus, minus, 4, 1.0)
+    some, every = (fit_difference(hessians, block=block).predict(10, top=1) for block in (2, 4))
+    assert every.above == pytest.approx(some.above, rel=1e-6)
+    assert every.below == pytest.approx(some.below, rel=1e-6)
+    assert every.overlaps_below == pytest.approx(some.overlaps_below, rel=1e-4)

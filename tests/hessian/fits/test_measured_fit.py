@@ -21,6 +21,7 @@ from hessian import (
     stable_rank_of,
 )
 from hessian.fits.bulk_laws import Bulk, law_fits
+from hessian.fits.measured_fit import Side
 from hessian.fits.spiked_fit import build_model, spike_of
 from rmt import MarchenkoPastur, Semicircle, SpikedModel, distribution_distance, draw_dense
 
@@ -317,3 +318,10 @@ def test_few_steps_leave_the_noise_to_the_norm(steps, probes):
     assert (len(fit.alternatives) == 0) == (steps < 2)
     assert np.isfinite(fit.disagreement)
     assert "too few steps" in fit.words()["other laws"] or steps > 1
+
+
+def test_half_an_outlier_rounds_to_none():
+    assert [str(Side(3, False, hidden)) for hidden in (0.5, 0.51)] == [
+        "at least 3",
+        "at least 3, about 1 more by the quadrature",
+    ]
