@@ -8,15 +8,38 @@ from records import refused
 from small_clients import Client, clients, digest, numbers, signed, start
 
 from algorithms.adapter import AB, Adapter
-from algorithms.descent import Descent, Wrapped, clip, descend, differentiate, gradient, pull_back, require_fresh, statistics_of, takes_values, to_dense
+from algorithms.descent import (
+    Descent,
+    Wrapped,
+    clip,
+    descend,
+    differentiate,
+    gradient,
+    pull_back,
+    require_fresh,
+    statistics_of,
+    takes_values,
+    to_dense,
+)
 from algorithms.exchange import Memory
 from algorithms.optimisers import Adam, AdamW, Moments, Sgd, Velocity, count_singly, gradient_step
 from algorithms.schedules import Constant, Cosine, Linear, Step, WarmUp
 from algorithms.tree import Tree
 
 W, G = [numbers(3, seed=1), numbers(2, 2, seed=2)], [numbers(3, seed=3), numbers(2, 2, seed=4)]
-RULES = (Sgd(), Sgd(0.5), Sgd(0.5, 0.1), Sgd(0.0, 0.1), Sgd(0.5, 0.1, True), Adam(), Adam((0.5, 0.75), 0.1), Adam((0.0, 0.9), weight_decay=0.1),
-         AdamW(), AdamW((0.5, 0.75), weight_decay=0.3), AdamW(weight_decay=0.0))
+RULES = (
+    Sgd(),
+    Sgd(0.5),
+    Sgd(0.5, 0.1),
+    Sgd(0.0, 0.1),
+    Sgd(0.5, 0.1, True),
+    Adam(),
+    Adam((0.5, 0.75), 0.1),
+    Adam((0.0, 0.9), weight_decay=0.1),
+    AdamW(),
+    AdamW((0.5, 0.75), weight_decay=0.3),
+    AdamW(weight_decay=0.0),
+)
 
 
 def three_steps_of_each_rule():
@@ -30,9 +53,17 @@ def three_steps_of_each_rule():
 def steps_of_trees_and_single_precision():
     tree, slope = Tree(a=W[0], b=W[1].float()), Tree(a=G[0], b=G[1].float())
     for rule in RULES[1:6:2]:
-        stepped, state = rule.step(tree, slope, rule.start(tree), 0.1)
-        yield signed(stepped.only("a")), [round(value, 5) for value in signed(stepped.only("b"))[0]], {str(leaf.dtype) for leaf in stepped.values()} == {"torch.float32", "torch.float64"}
-    yield str(Adam().start([W[0].half()]).steps.dtype), str(Adam().start(tree).steps.dtype), str(Adam().start([]).steps.dtype)
+        stepped, _ = rule.step(tree, slope, rule.start(tree), 0.1)
+        yield (
+            signed(stepped.only("a")),
+            [round(value, 5) for value in signed(stepped.only("b"))[0]],
+            {str(leaf.dtype) for leaf in stepped.values()} == {"torch.float32", "torch.float64"},
+        )
+    yield (
+        str(Adam().start([W[0].half()]).steps.dtype),
+        str(Adam().start(tree).steps.dtype),
+        str(Adam().start([]).steps.dtype),
+    )
 
 
 def steps_within_transforms():
@@ -40,7 +71,11 @@ def steps_within_transforms():
         yield signed(torch.vmap(lambda a, rule=rule: rule.step([a], [a**2], rule.start([a]), 0.1)[0][0])(numbers(2, 3)))
         w = W[0].clone().requires_grad_()
         yield torch.autograd.grad(rule.step([w], [w**2], rule.start([w]), 0.1)[0][0].sum(), w)
-    yield torch.vmap(lambda a: gradient_step([a], [a**2], 0.25)[0])(numbers(2, 2)), gradient_step(W, G, 0.25), gradient_step([], [], 0.1)
+    yield (
+        torch.vmap(lambda a: gradient_step([a], [a**2], 0.25)[0])(numbers(2, 2)),
+        gradient_step(W, G, 0.25),
+        gradient_step([], [], 0.1),
+    )
 
 
 def steps_counted_singly():
@@ -52,14 +87,39 @@ def steps_counted_singly():
 
 
 def settings_of_rules_that_are_refused():
-    for kind, options in ((Sgd, {"momentum": -0.1}), (Sgd, {"weight_decay": -1e-9}), (Sgd, {"momentum": float("inf")}), (Sgd, {"nesterov": True}), (Sgd, {"momentum": float("nan")}),
-                          (Adam, {"eps": -1.0}), (Adam, {"betas": (0.9, 1.0)}), (Adam, {"betas": (-0.1, 0.5)}), (Adam, {"betas": (0.5,)}), (AdamW, {"weight_decay": float("inf")}),
-                          (Sgd, {"momentum": 1.5}), (Adam, {"betas": (0.0, 0.0), "eps": 0.0})):
+    for kind, options in (
+        (Sgd, {"momentum": -0.1}),
+        (Sgd, {"weight_decay": -1e-9}),
+        (Sgd, {"momentum": float("inf")}),
+        (Sgd, {"nesterov": True}),
+        (Sgd, {"momentum": float("nan")}),
+        (Adam, {"eps": -1.0}),
+        (Adam, {"betas": (0.9, 1.0)}),
+        (Adam, {"betas": (-0.1, 0.5)}),
+        (Adam, {"betas": (0.5,)}),
+        (AdamW, {"weight_decay": float("inf")}),
+        (Sgd, {"momentum": 1.5}),
+        (Adam, {"betas": (0.0, 0.0), "eps": 0.0}),
+    ):
         yield options, str(refused(kind, **options))
 
 
-SCHEDULES = (Constant(0.5), Step(1.0, 2), Step(2.0, 3, 0.5, "step"), Step(1.0, 1, 1e200), Cosine(1.0, 4), Cosine(1.0, 4, 0.2, restart=False), Cosine(2.0, 3, 0.5, warmup=2),
-             Linear(1.0, 4), Linear(1.0, 4, 0.25, warmup=3), Linear(1.0, 1), WarmUp(1.0, 1), WarmUp(2.0, 3, "step"), Cosine(1.0, 1), Linear(1.0, 2, 1.0))
+SCHEDULES = (
+    Constant(0.5),
+    Step(1.0, 2),
+    Step(2.0, 3, 0.5, "step"),
+    Step(1.0, 1, 1e200),
+    Cosine(1.0, 4),
+    Cosine(1.0, 4, 0.2, restart=False),
+    Cosine(2.0, 3, 0.5, warmup=2),
+    Linear(1.0, 4),
+    Linear(1.0, 4, 0.25, warmup=3),
+    Linear(1.0, 1),
+    WarmUp(1.0, 1),
+    WarmUp(2.0, 3, "step"),
+    Cosine(1.0, 1),
+    Linear(1.0, 2, 1.0),
+)
 
 
 def rates_of_schedules():
@@ -68,9 +128,23 @@ def rates_of_schedules():
 
 
 def schedules_that_are_refused():
-    for make in (lambda: Constant(0.0), lambda: Constant(-1.0), lambda: Constant(float("inf")), lambda: Constant(1.0, "epoch"), lambda: Step(1.0, 0), lambda: Step(1.0, 2, 0.0),
-                 lambda: Step(1.0, 2, float("inf")), lambda: Cosine(1.0, 0), lambda: Linear(1.0, 2, 1.1), lambda: Linear(1.0, 2, -0.1), lambda: Linear(1.0, 2, warmup=0),
-                 lambda: WarmUp(1.0, 0), lambda: WarmUp(float("nan"), 1), lambda: Step(1.0, 2.0), lambda: Linear(1.0, 2, 0.0)):
+    for make in (
+        lambda: Constant(0.0),
+        lambda: Constant(-1.0),
+        lambda: Constant(float("inf")),
+        lambda: Constant(1.0, "epoch"),
+        lambda: Step(1.0, 0),
+        lambda: Step(1.0, 2, 0.0),
+        lambda: Step(1.0, 2, float("inf")),
+        lambda: Cosine(1.0, 0),
+        lambda: Linear(1.0, 2, 1.1),
+        lambda: Linear(1.0, 2, -0.1),
+        lambda: Linear(1.0, 2, warmup=0),
+        lambda: WarmUp(1.0, 0),
+        lambda: WarmUp(float("nan"), 1),
+        lambda: Step(1.0, 2.0),
+        lambda: Linear(1.0, 2, 0.0),
+    ):
         yield str(refused(make))
 
 
@@ -81,17 +155,40 @@ def rates_of_steps():
 
 
 def settings_of_steps_that_are_refused():
-    for options in ({"steps": 0}, {"batch": 0}, {"epochs": 0}, {"learning_rate": 0.0}, {"learning_rate": -1.0}, {"learning_rate": float("inf")}, {"learning_rate": float("nan")},
-                    {"learning_rate": lambda t: 1.0}, {"clip": 0.0}, {"clip": -1.0}, {"clip": 1e-9}, {"optimiser": 3}, {"optimiser_state": "kept"}, {"steps": 1.5}, {"steps": -1, "batch": -1}):
+    for options in (
+        {"steps": 0},
+        {"batch": 0},
+        {"epochs": 0},
+        {"learning_rate": 0.0},
+        {"learning_rate": -1.0},
+        {"learning_rate": float("inf")},
+        {"learning_rate": float("nan")},
+        {"learning_rate": lambda t: 1.0},
+        {"clip": 0.0},
+        {"clip": -1.0},
+        {"clip": 1e-9},
+        {"optimiser": 3},
+        {"optimiser_state": "kept"},
+        {"steps": 1.5},
+        {"steps": -1, "batch": -1},
+    ):
         yield refused(lambda options=options: str(Descent(**options)).partition("<")[0])
-    yield refused(require_fresh, Descent(optimiser_state="personal"), "FedHM cuts its factors"), require_fresh(Descent(), "it makes them")
+    yield (
+        refused(require_fresh, Descent(optimiser_state="personal"), "FedHM cuts its factors"),
+        require_fresh(Descent(), "it makes them"),
+    )
 
 
 def batches_by_seed():
     client = clients()[1]
     for seed in (0, [3, 1, 2, 5]):
         rng = np.random.default_rng(seed)
-        yield Descent(steps=3, batch=2).draw(client, rng), Descent(batch=9).draw(client, rng), Descent(epochs=2, batch=2).draw(client, rng), Descent(epochs=1, batch=5).draw(client, rng)
+        yield (
+            Descent(steps=3, batch=2).draw(client, rng),
+            Descent(batch=9).draw(client, rng),
+            Descent(epochs=2, batch=2).draw(client, rng),
+            Descent(epochs=1, batch=5).draw(client, rng),
+        )
     yield Descent(steps=3).draw(client, rng), Descent(epochs=3).draw(client, rng)
 
 
@@ -119,11 +216,29 @@ BATCHES = [torch.tensor([0, 3]), torch.tensor([4, 1]), torch.tensor([2, 0])]
 
 def descents_of_a_network():
     client, memory = clients()[1], Memory(drawn=BATCHES, round=2)
-    for local in (Descent(3, 0.3), Descent(3, Step(0.5, 1, 0.5)), Descent(3, Step(0.5, 1, 0.9, "step"), 2), Descent(3, 0.3, 2, optimiser=Sgd(0.5)), Descent(3, 0.3, clip=0.2), Descent(3, 0.1, optimiser=AdamW())):
+    for local in (
+        Descent(3, 0.3),
+        Descent(3, Step(0.5, 1, 0.5)),
+        Descent(3, Step(0.5, 1, 0.9, "step"), 2),
+        Descent(3, 0.3, 2, optimiser=Sgd(0.5)),
+        Descent(3, 0.3, clip=0.2),
+        Descent(3, 0.1, optimiser=AdamW()),
+    ):
         drawn = memory if local.batch else replace(memory, drawn=None)
         yield digest(descend(client, start(), local, drawn).parameters)
-    yield digest(descend(client, start(), Descent(2, 0.3), Memory(), correction=start())[0]), digest(descend(client, start(), Descent(3, 0.3), Memory(), pull=0.7)[0])
-    yield digest(descend(client, start(), Descent(2, 0.3, optimiser=Adam()), Memory(), rates=Tree({"first.weight": 1.0, "first.bias": 3.0, "second.weight": 0.5}))[0])
+    yield (
+        digest(descend(client, start(), Descent(2, 0.3), Memory(), correction=start())[0]),
+        digest(descend(client, start(), Descent(3, 0.3), Memory(), pull=0.7)[0]),
+    )
+    yield digest(
+        descend(
+            client,
+            start(),
+            Descent(2, 0.3, optimiser=Adam()),
+            Memory(),
+            rates=Tree({"first.weight": 1.0, "first.bias": 3.0, "second.weight": 0.5}),
+        )[0]
+    )
     yield refused(descend, client, start(), Descent(2, batch=3), Memory())
 
 
@@ -135,28 +250,57 @@ def states_that_clients_keep():
         kept = found.personal
         yield list(kept), digest(kept), digest(found.parameters)
     fresh = descend(client, start(), Descent(2, 0.2, optimiser=Sgd(0.5)), Memory(personal={"B": 1}), slot="B")
-    yield fresh.personal, digest(fresh.parameters), descend(client, start(), Descent(optimiser_state="personal"), Memory()).personal
+    yield (
+        fresh.personal,
+        digest(fresh.parameters),
+        descend(client, start(), Descent(optimiser_state="personal"), Memory()).personal,
+    )
 
 
 class _Idle(Client):
     def loss(self, w, batch=None):
-        return (w["first.weight"] ** 2).sum() + (w["second.weight"].sum() if batch is not None and int(batch[0]) == 3 else 0.0)
+        return (w["first.weight"] ** 2).sum() + (
+            w["second.weight"].sum() if batch is not None and int(batch[0]) == 3 else 0.0
+        )
 
 
 def parameters_that_do_not_affect_the_loss():
-    client, memory = _Idle(numbers(5, 3), numbers(5, 2)), Memory(drawn=[torch.tensor([3]), torch.tensor([0]), torch.tensor([3])])
-    for local in (Descent(3, 0.1, 1), Descent(3, 0.1, 1, optimiser=AdamW(weight_decay=0.5)), Descent(3, 0.1, 1, optimiser=Sgd(0.5, 0.1), optimiser_state="personal")):
+    client, memory = (
+        _Idle(numbers(5, 3), numbers(5, 2)),
+        Memory(drawn=[torch.tensor([3]), torch.tensor([0]), torch.tensor([3])]),
+    )
+    for local in (
+        Descent(3, 0.1, 1),
+        Descent(3, 0.1, 1, optimiser=AdamW(weight_decay=0.5)),
+        Descent(3, 0.1, 1, optimiser=Sgd(0.5, 0.1), optimiser_state="personal"),
+    ):
         found = descend(client, start(), local, memory)
         yield signed(found.parameters), digest(found.personal)
-    yield signed(descend(client, start(), Descent(1, 0.1), Memory(), pull=0.5)[0]), signed(descend(client, start(), Descent(1, 0.1), Memory(), correction=start())[0])
+    yield (
+        signed(descend(client, start(), Descent(1, 0.1), Memory(), pull=0.5)[0]),
+        signed(descend(client, start(), Descent(1, 0.1), Memory(), correction=start())[0]),
+    )
     yield signed(gradient(client, start())), signed(gradient(client, start(), batch=torch.tensor([3])))
 
 
 def statistics_that_clients_observe():
     client = clients(statistics=frozenset({"seen"}))[1]
     found = descend(client, start(observed=True), Descent(2, 0.1, 2), Memory(drawn=BATCHES[:2])).parameters
-    yield list(found), found["seen"], signed(gradient(client, start(observed=True)))[3], sorted(statistics_of(client)), statistics_of(3) == frozenset()
-    yield takes_values(client), takes_values(clients(takes_values=True)[0]), Wrapped(client).samples, sorted(Wrapped(client).statistics), Wrapped(client).passes, Wrapped(client).parts
+    yield (
+        list(found),
+        found["seen"],
+        signed(gradient(client, start(observed=True)))[3],
+        sorted(statistics_of(client)),
+        statistics_of(3) == frozenset(),
+    )
+    yield (
+        takes_values(client),
+        takes_values(clients(takes_values=True)[0]),
+        Wrapped(client).samples,
+        sorted(Wrapped(client).statistics),
+        Wrapped(client).passes,
+        Wrapped(client).parts,
+    )
 
 
 class _Divided(Client):
@@ -169,7 +313,11 @@ class _Divided(Client):
 
 def gradients_over_parts():
     client = _Divided(numbers(3, 3), numbers(3, 2))
-    yield signed(gradient(client, start())), signed(gradient(client, start(), batch=torch.tensor([2, 0, 1]))), signed(descend(client, start(), Descent(1, 0.5), Memory())[0])
+    yield (
+        signed(gradient(client, start())),
+        signed(gradient(client, start(), batch=torch.tensor([2, 0, 1]))),
+        signed(descend(client, start(), Descent(1, 0.5), Memory())[0]),
+    )
     yield signed(descend(client, start(), Descent(1, 0.5, 2), Memory(drawn=BATCHES[2:]))[0])
 
 
@@ -189,7 +337,10 @@ def gradients_that_clients_compute():
     client, adapter = _Own(numbers(3, 3), numbers(3, 2)), Adapter(1, 0.5, layers="first")
     at = adapter.factors(start())._replace(B=Tree({"first.weight": numbers(1, 3)}))
     yield signed(gradient(client, start(), batch=1)), signed(gradient(client, at, adapter.assembler(client, start())))
-    yield signed(pull_back(lambda w: w, at, adapter.assembler(client, start()))), signed(gradient(clients()[0], at, adapter.assembler(client, start())))
+    yield (
+        signed(pull_back(lambda w: w, at, adapter.assembler(client, start()))),
+        signed(gradient(clients()[0], at, adapter.assembler(client, start()))),
+    )
     bound, plain = (kind(*(numbers(5, n, seed=n) for n in (3, 2))) for kind in (_Bound, Client))
     for local in (Descent(3, 0.3, 2), Descent(3, Step(0.5, 1, 0.5, "step"), 2)):
         yield [digest(descend(client, start(), local, Memory(drawn=BATCHES, round=2))[0]) for client in (bound, plain)]
@@ -197,7 +348,10 @@ def gradients_that_clients_compute():
 
 def gradients_of_tensors_that_are_not_used():
     a, b = numbers(2, seed=1), numbers(3, seed=2)
-    yield differentiate(lambda at: ((at[0] ** 3).sum(), "more"), [a, b]), differentiate(lambda at: (torch.ones(()), 1), [a])
+    yield (
+        differentiate(lambda at: ((at[0] ** 3).sum(), "more"), [a, b]),
+        differentiate(lambda at: (torch.ones(()), 1), [a]),
+    )
     yield torch.vmap(lambda x: differentiate(lambda at: ((at[0] ** 3).sum(), b), [x, b])[0][0])(numbers(2, 2))
     with torch.inference_mode():
         yield refused(differentiate, lambda at: (at[0].sum(), 0), [a])

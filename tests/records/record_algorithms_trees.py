@@ -21,7 +21,13 @@ HALF, SINGLE, DOUBLE = torch.float16, torch.float32, torch.float64
 def arithmetic_of_trees():
     yield ONE + OTHER, ONE - OTHER, -ONE, 2.0 * ONE, ONE * -0.5, ONE / 4.0
     yield ONE.only("W").T, ONE.only("W") @ OTHER.only("W").T, ONE.square(), len(ONE), repr(ONE)
-    yield list(OTHER.only(["W", "b"])), list(OTHER.but(["W"])), list(ONE.but("x")), list((ONE + OTHER)), Tree({"b": 1.0}, b=2.0)["b"]
+    yield (
+        list(OTHER.only(["W", "b"])),
+        list(OTHER.but(["W"])),
+        list(ONE.but("x")),
+        list(ONE + OTHER),
+        Tree({"b": 1.0}, b=2.0)["b"],
+    )
 
 
 def trees_of_other_names():
@@ -45,7 +51,13 @@ def tensors_of_a_message():
 
 def split_and_rebuilt():
     split = Split((ONE, OTHER), ["b"])
-    yield split.trained, sorted(split.names), split.plain, split.part((OTHER, ONE)), split.part((ONE.but("b"), OTHER.but("b")))
+    yield (
+        split.trained,
+        sorted(split.names),
+        split.plain,
+        split.part((OTHER, ONE)),
+        split.part((ONE.but("b"), OTHER.but("b"))),
+    )
     yield split.rebuild([torch.zeros(1), torch.ones(1)], {"b": torch.full((2,), 7.0)}), split.rebuild([1, 2])
     plain = Split(OTHER)
     yield plain.plain, plain.rebuild(["x", "y"]), Split(OTHER, ["W"]).rebuild(["x"], {"c": 1}), Split([ONE]).plain
@@ -64,8 +76,15 @@ def multiples_of_several_types():
     yield float(add_multiple(third, [torch.tensor([0.1], dtype=DOUBLE)], 0.1)[0]) == 1 / 3 + 0.1 * 0.1
 
 
-SHAPES = [("conv.0.weight", (6, 2, 3, 5)), ("conv.0.bias", (6,)), ("conv.1.weight", (4, 6, 1, 1)), ("head*", (3, 4)),
-          ("head", (2, 5)), ("norm.weight", (7,)), ("line.weight", (3, 2, 5))]
+SHAPES = [
+    ("conv.0.weight", (6, 2, 3, 5)),
+    ("conv.0.bias", (6,)),
+    ("conv.1.weight", (4, 6, 1, 1)),
+    ("head*", (3, 4)),
+    ("head", (2, 5)),
+    ("norm.weight", (7,)),
+    ("line.weight", (3, 2, 5)),
+]
 
 
 def kernels_as_matrices():
@@ -81,11 +100,26 @@ def kernels_as_matrices():
 def readings_of_matrices():
     for matrix in ((2, 30), (4, 15), (30, 2), (15, 4), (2, 31)):
         yield refused(reads_along, matrix, (2, 3, 2, 5))
-    yield reads_along((2, 3), (2, 3, 1, 1)), refused(reads_along, (4, 3), (2, 3)), refused(from_matrix, torch.ones(4, 15), (2, 30))
+    yield (
+        reads_along((2, 3), (2, 3, 1, 1)),
+        refused(reads_along, (4, 3), (2, 3)),
+        refused(from_matrix, torch.ones(4, 15), (2, 30)),
+    )
 
 
 def names_of_layers():
-    for layers in ("conv*", "conv.*, head", "head*", "conv.1.weight,line", "*", "conv.1, conv.0", "norm", "x*", "conv.0.bias", "conv.?"):
+    for layers in (
+        "conv*",
+        "conv.*, head",
+        "head*",
+        "conv.1.weight,line",
+        "*",
+        "conv.1, conv.0",
+        "norm",
+        "x*",
+        "conv.0.bias",
+        "conv.?",
+    ):
         yield layers, refused(layer_names, SHAPES, layers)
     names = [name for name, _ in SHAPES]
     for pattern in ("head", "head*", "conv.*", "conv", "conv.0", "conv.0.*", "*.weight", "[cn]*", "norm.*"):
@@ -99,7 +133,10 @@ def ledger_of_two_rounds():
     ledger.record(2, 1, "down", "third", [{"n": 3}], copies=3)
     ledger.record(2, 3, "up", "fourth", [torch.ones(5, dtype=HALF)])
     ledger.add(3, 1, "up", "fifth", 2, 0, 8)
-    yield ledger.entries, [[f(d, r) for d in (None, "down", "up") for r in (None, 1, 2, 3)] for f in (ledger.bytes, ledger.count)]
+    yield (
+        ledger.entries,
+        [[f(d, r) for d in (None, "down", "up") for r in (None, 1, 2, 3)] for f in (ledger.bytes, ledger.count)],
+    )
     yield ledger.trips(1), ledger.trips(2), ledger.trips(3), Ledger().bytes(), Ledger().count("up")
 
 
@@ -111,12 +148,36 @@ def whole_numbers():
 
 def finite_acknowledgements():
     inf, big = torch.tensor([1.0, -torch.inf]), torch.tensor([1e30])
-    replies = [Reply(ONE), Reply(torch.tensor([1])), Reply(big, keep={"x": inf}), Reply(ONE, personal={"p": torch.tensor([torch.nan])}),
-               Reply((ONE["W"], inf)), Reply((big, torch.tensor([1e300]).double()))]
+    replies = [
+        Reply(ONE),
+        Reply(torch.tensor([1])),
+        Reply(big, keep={"x": inf}),
+        Reply(ONE, personal={"p": torch.tensor([torch.nan])}),
+        Reply((ONE["W"], inf)),
+        Reply((big, torch.tensor([1e300]).double())),
+    ]
     found = [Acknowledgement.of(7 + number, reply) for number, reply in enumerate(replies)]
-    yield [(one.number, one.entries, one.bytes, None if one.finite is None else bool(one.finite), list(one.keep), list(one.personal)) for one in found]
-    yield first_that_is_not_finite(found), first_that_is_not_finite(found[:3]), first_that_is_not_finite([]), first_that_is_not_finite(found[1:2])
-    yield bool(Acknowledgement.of(0, Reply(ONE), (inf,)).finite), bool(Acknowledgement.of(0, Reply(torch.zeros(0))).finite is None)
+    yield [
+        (
+            one.number,
+            one.entries,
+            one.bytes,
+            None if one.finite is None else bool(one.finite),
+            list(one.keep),
+            list(one.personal),
+        )
+        for one in found
+    ]
+    yield (
+        first_that_is_not_finite(found),
+        first_that_is_not_finite(found[:3]),
+        first_that_is_not_finite([]),
+        first_that_is_not_finite(found[1:2]),
+    )
+    yield (
+        bool(Acknowledgement.of(0, Reply(ONE), (inf,)).finite),
+        bool(Acknowledgement.of(0, Reply(torch.zeros(0))).finite is None),
+    )
 
 
 def parts_of_cohorts():
@@ -138,7 +199,10 @@ def sums_of_uploads():
     total = total.plus_share(leaves, form, 0.3, 1)
     yield total.unrounded, total.message(), str(total.message()["x"].dtype)
     yield total.plus(sum_of({"x": torch.ones(2), "y": ONE["b"]}, [HALF, DOUBLE]), 2).unrounded
-    yield refused(total.plus, sum_of({"x": torch.ones(2), "y": ONE["b"]}, [SINGLE, DOUBLE]), 9), refused(total.plus_share, leaves[:1], flatten(ONE, 0)[1], 0.3, 3)
+    yield (
+        refused(total.plus, sum_of({"x": torch.ones(2), "y": ONE["b"]}, [SINGLE, DOUBLE]), 9),
+        refused(total.plus_share, leaves[:1], flatten(ONE, 0)[1], 0.3, 3),
+    )
     kind, given = total.__reduce__()
     yield kind(*given).unrounded
 
@@ -160,4 +224,8 @@ def writes_into_lent_tensors():
 def sums_of_bits():
     bytes_ = torch.arange(20, dtype=torch.uint8)
     yield [sum_of_bits(bytes_[first:last]) for first, last in ((0, 8), (0, 9), (1, 9), (3, 20), (0, 0), (0, 7))]
-    yield sum_of_bits(torch.tensor([1.0, -2.0, 0.5])), sum_of_bits(torch.arange(6.0).reshape(2, 3).mT), sum_of_bits(ONE["b"])
+    yield (
+        sum_of_bits(torch.tensor([1.0, -2.0, 0.5])),
+        sum_of_bits(torch.arange(6.0).reshape(2, 3).mT),
+        sum_of_bits(ONE["b"]),
+    )

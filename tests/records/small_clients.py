@@ -26,7 +26,11 @@ def numbers(*shape, seed=0):
 
 def start(*, observed=False):
     """Return the weights of the network: (4, 3) with a bias, and (2, 4)."""
-    w = {"first.weight": numbers(4, 3, seed=1), "first.bias": numbers(4, seed=2), "second.weight": numbers(2, 4, seed=3)}
+    w = {
+        "first.weight": numbers(4, 3, seed=1),
+        "first.bias": numbers(4, seed=2),
+        "second.weight": numbers(2, 4, seed=3),
+    }
     return Tree({**w, "seen": numbers(3, seed=4)} if observed else w)
 
 
@@ -80,13 +84,21 @@ class Problem:
 
     @property
     def measures(self):
-        return {"size": lambda w: float(sum(entry.dense().square().sum() if hasattr(entry, "dense") else
-                                            entry.square().sum() for entry in w.values()))}
+        return {
+            "size": lambda w: float(
+                sum(
+                    entry.dense().square().sum() if hasattr(entry, "dense") else entry.square().sum()
+                    for entry in w.values()
+                )
+            )
+        }
 
 
 def digest(message):
     """Return the sum and a weighted sum of the sizes of the entries of each tensor; signs of columns do not count."""
-    leaves = [leaf.detach().double().abs().flatten() for leaf in pytree.tree_leaves(message) if isinstance(leaf, Tensor)]
+    leaves = [
+        leaf.detach().double().abs().flatten() for leaf in pytree.tree_leaves(message) if isinstance(leaf, Tensor)
+    ]
     return [[float(leaf.sum()), float(leaf @ torch.arange(1.0, len(leaf) + 1).double().sqrt())] for leaf in leaves]
 
 
