@@ -136,22 +136,28 @@ def corrected_means():
     method = LoRAFair(LOCAL, ONE, 2.0, server_rate=0.5)
     yield (
         [
-            method.shrink(torch.tensor(values))
+            method.shrink(torch.tensor(values).double())
             for values in ([3.0, 4.0], [0.6, 0.8], [0.3, 0.4], [0.0, 0.0], [1.2, 0.0])
         ],
-        [LoRAFair(LOCAL, ONE, 2.0, "squared", 1, 0.5).shrink(torch.tensor([3.0, -4.0]))],
+        [LoRAFair(LOCAL, ONE, 2.0, "squared", 1, 0.5).shrink(torch.tensor([3.0, -4.0]).double())],
     )
 
 
 def first_steps():
     G = Tree({"first.weight": numbers(4, 3, seed=1), "second.weight": numbers(2, 4, seed=2), "first.bias": numbers(4)})
     for method in (
-        FedSB(Descent(learning_rate=0.3), Adapter(2, 1.5, layers=LAYERS)),
+        FedSB(Descent(learning_rate=0.3), Adapter(2, 1.5, layers=LAYERS), "gradient"),
         FedSB(Descent(learning_rate=Steps(0.4, 1)), Adapter(1, -0.5, layers="first", a_at="inputs"), "gradient"),
-        FedSB(LOCAL, Adapter(1, layers="first"), "sign", 2.0),
+        FedSB(LOCAL, Adapter(1, layers="first"), "gradient", 2.0),
     ):
         A, R, B = method.first_factors(G)
         yield digest((A, R, B)), signed(A @ R @ B)
+    for method in (
+        FedSB(Descent(learning_rate=0.3), Adapter(2, layers="second")),
+        FedSB(LOCAL, Adapter(3, 2.0, layers="first"), first_rate=2.0),
+    ):
+        A, R, B = method.first_factors(G)
+        yield signed(A @ R @ B)
 
 
 def principal_factors():

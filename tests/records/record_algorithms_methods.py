@@ -133,7 +133,7 @@ def one_factor_frozen():
 
 
 def alternating_factors_with_momentum():
-    yield _run(RoLoRA(KEPT, ADAPTER), number=3)
+    yield _run(RoLoRA(replace(KEPT, learning_rate=0.05), ADAPTER), number=3)
 
 
 def alternating_factors_with_a_frozen_rest():
@@ -211,11 +211,8 @@ def changes_of_principal_factors():
 
 
 def middle_factors():
-    yield (
-        _run(FedSB(LOCAL, ADAPTER)),
-        _run(FedSB(LOCAL, ADAPTER, "gradient", 0.5)),
-        _run(FedSB(LOCAL, Adapter(1, layers="first", rest="frozen"))),
-    )
+    yield _run(FedSB(LOCAL, ADAPTER, "gradient")), _run(FedSB(LOCAL, Adapter(2, 1.5, layers="second"), first_rate=0.5))
+    yield _run(FedSB(LOCAL, Adapter(1, layers="first", rest="frozen"), "gradient", 0.5))
 
 
 def personal_updates():
