@@ -157,7 +157,9 @@ def failures_of_work():
             fed = Federation(clients(), executor=InProcess(workers))
             yield how, refused(fed.mean, _fail, to=(0, 1, 2), how=how)
     yield (
-        refused(Federation(clients(), executor=InProcess(1)).mean, lambda client, memory: 1, to=(0,)),
+        refused(Federation(clients(), executor=InProcess(1)).mean, lambda client, memory: 1, to=(0,)).partition(" (")[
+            0
+        ],
         refused(Federation(clients(), executor=InProcess(1)).mean, _fail, to=(0,), how=(n for n in ())),
     )
     found = Failure.of(ValueError("why"), RuntimeError)
