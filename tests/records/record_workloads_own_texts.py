@@ -136,7 +136,10 @@ class _Feature:
 
 class _Data(dict):
     column_names = ("text", "label")
-    features = {"text": _Feature(), "label": _Feature(["no", "yes"])}
+
+    @property
+    def features(self):
+        return {"text": _Feature(), "label": _Feature(["no", "yes"])}
 
 
 class _Frame(dict):

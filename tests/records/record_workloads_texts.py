@@ -206,10 +206,8 @@ def essences_and_tests():
 
 
 def rated_sentences_of_files():
-    contents = {
-        name: f"1_1\t{1.5 + place}\tGood film {place}. \n1_2\t-0.5\tBad, bad\n2_1\t0.49\tneutral\n7\t0.5\tOn the border\n8\t-2.0\tBad bad!\n".encode()
-        for place, name in enumerate(RATED)
-    }
+    rest = "1_2\t-0.5\tBad, bad\n2_1\t0.49\tneutral\n7\t0.5\tOn the border\n8\t-2.0\tBad bad!\n"
+    contents = {name: f"1_1\t{1.5 + place}\tGood film {place}. \n{rest}".encode() for place, name in enumerate(RATED)}
     yield rated_sentences(contents)._asdict()
 
 
