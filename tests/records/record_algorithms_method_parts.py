@@ -314,3 +314,8 @@ def models_of_clients():
         FedLoRA.kept_factor,
         [kind.trains_pairs for kind in (FedLoRA, FedSB, NestedFedLoRU, PersonalFedLoRU, HetLoRA, FLoRA)],
     )
+
+
+def ranks_at_roundings():
+    for decay, rank in ((0.29, 100), (0.57, 100), (0.58, 50), (0.289999, 100), (0.29, 99)):
+        yield decay, HetLoRA(LOCAL, Adapter(100), decay=decay).kept(rank)

@@ -312,3 +312,13 @@ def records_that_are_refused():
         RecordedSum.of(good.restore()),
         signed(good.restore().unrounded),
     )
+
+
+def clients_of_several_types():
+    one, other = clients((3, 3))
+    mixed = [one, other.with_tensors({"x": other.x.float(), "y": other.y.float()})]
+    fed = Federation(mixed, executor=Vmap())
+    yield refused(fed.gather, _square, to=(0, 1), a=torch.ones(1))
+    fed = Federation(clients((3, 3, 3)), executor=Vmap())
+    each = {"a": {0: torch.ones(1), 1: torch.ones(1).double(), 2: torch.full((1,), 2.0)}}
+    yield fed.gather(_square, to=(0, 1, 2), each=each)

@@ -362,3 +362,10 @@ def clipped_gradients():
     for most in (0.1, 1.0, 3.0, 100.0):
         yield clip(G, most), float(torch.cat([grad.flatten() for grad in clip(G, most)]).norm())
     yield Moments(1, 2, 3), isinstance(AB({}, {}).rest, Tree)
+
+
+def steps_along_tiny_gradients():
+    tiny = [grad * 1e-6 for grad in G]
+    yield clip(tiny, 1e-6), clip(tiny, 1e-5), clip([grad * 0.0 for grad in G], 1.0)
+    for rule in (Adam(), AdamW(), Adam(eps=1e-6)):
+        yield signed(rule.step(W, [grad * 1e-8 for grad in G], rule.start(W), 1.0)[0])

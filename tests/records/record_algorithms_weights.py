@@ -342,3 +342,14 @@ def functions_that_take_tensors_only():
         torch.ones(2),
     )
     yield found if isinstance(found, str) else found.tolist()
+
+
+def norms_without_running_statistics():
+    module = _network(nn.BatchNorm1d(3, track_running_stats=False), nn.Linear(3, 2, bias=False), nn.BatchNorm1d(2))
+    w = {name: numbers(*p.shape, seed=number) for number, (name, p) in enumerate(module.named_parameters())}
+    seen = {"2.running_mean": numbers(2, seed=6), "2.running_var": numbers(2, seed=7).square()}
+    for mode in (True, False):
+        module.train(mode)
+        yield call(module, w, numbers(4, 3))[1], dict(sorted(observe(module, {**w, **seen}, numbers(4, 3))[1].items()))
+    instance = _network(nn.InstanceNorm1d(3, track_running_stats=True, affine=True))
+    yield call(instance, {"0.weight": numbers(3), "0.bias": numbers(3)}, numbers(2, 3, 4))[0, 1]

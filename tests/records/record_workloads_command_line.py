@@ -254,3 +254,23 @@ def data_commands():
                 finally:
                     os.chdir(before)
             yield code, hide(said.getvalue()), hide(errors.getvalue())
+
+
+def names_within_names_of_options():
+    known = ["--out", "--on", "--rank", "--loss"]
+    for flag in (
+        "--my-out",
+        "--my-on",
+        "--in",
+        "--out-x",
+        "--on-x",
+        "--xloss",
+        "--los",
+        "--lo",
+        "--ou",
+        "--ran",
+        "--rk",
+    ):
+        yield flag, nearest_flag(flag, known)
+    for size in (39, 40, 41):
+        yield _argument(read_number, "x" * size), refused(read_whole, "x" * size), refused(read_real, "x" * size)

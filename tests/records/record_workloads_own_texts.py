@@ -337,3 +337,17 @@ def names_of_text_data():
             len(stamp_of(str(place / "labels.csv"), str(place / "no.csv"))),
             stamp_of(str(place / "no.csv"), None)[0][0] == str(place / "no.csv"),
         )
+
+
+def labels_at_borders():
+    for label in (-(2.0**53), -(2.0**53) + 1, 2**60, 0.0, -0.0):
+        rows = [{"text": f"t{n}", "label": one} for n, one in enumerate((label, 7, 8))]
+        yield refused(lambda rows=rows: own_from((rows, rows), "m", Columns()).train.classes)
+    for size in (55, 56, 57, 58):
+        rows = [{"text": "a", "label": ["x" * size]}]
+        yield refused(own_from, (rows, rows), "m", Columns())
+    many = [{"text": f"t{n}", "label": f"class {n}"} for n in range(11)]
+    yield refused(own_from, (many, [{"text": "x", "label": "?"}]), "m", Columns())
+    few = [{"text": f"text {n}", "label": "ab"[n == 5], "who": "xy"[n > 2]} for n in range(30)]
+    found = own_from(few, "m", Columns(client="who"))
+    yield found.train.texts, found.test.labels, found.test.origins, found.clients

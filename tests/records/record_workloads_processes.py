@@ -132,3 +132,8 @@ def modules_that_hide_others():
                 sys.path.remove("")
         finally:
             os.chdir(before)
+
+
+def fractions_that_were_rounded():
+    for each in (0.3333, 0.33334, 0.3335, 0.1429, 0.14286, 0.0204082, 0.9999, 1.0001, 0.5, 0.5001):
+        yield each, workers_at_once(64, 1, each), workers_at_once(64, 3, each), workers_at_once(5, 3, each)

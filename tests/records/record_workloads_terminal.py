@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import warnings
 from contextlib import contextmanager, redirect_stderr
 
@@ -161,3 +162,27 @@ def counts_of_language_models():
         architectures.Transformer(7, 4, 6, 2, 3, 5, tied=False).parameters,
         architectures.Encoder(7, 5, 3, 4, 6, 2).parameters,
     )
+
+
+def names_of_rows_on_narrow_terminals():
+    for size in (39, 40, 41):
+        with _variables(FORCE_COLOR="1", NO_COLOR="1", COLUMNS="45", TERM="xterm"):
+            stream = io.StringIO()
+            print_table([{"name": "n" * size, "size": "3", "rest": "a b"}], [], stream=stream)
+            yield re.sub(r"\x1b\[\d*m", "", stream.getvalue())
+
+
+def columns_of_numbers():
+    for cells in (
+        ("1", "-2.5"),
+        ("1e-3", "+4"),
+        ("1,000", ""),
+        ("3 kB", "4 GB"),
+        ("3 xB", "4"),
+        ("1 2", "3"),
+        ("1.5 B", "nan"),
+    ):
+        with _variables(FORCE_COLOR="1", NO_COLOR="1", COLUMNS="45", TERM="xterm"):
+            stream = io.StringIO()
+            print_table([{"n": cell, "width of it": cell} for cell in cells], [], stream=stream)
+            yield re.sub(r"\x1b\[\d*m", "", stream.getvalue())

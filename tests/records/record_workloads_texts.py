@@ -1,6 +1,7 @@
 """Records of texts: tokens with labels and padding, readers of text files, and metrics of predictions."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -253,3 +254,37 @@ def metrics_of_answers():
         [perplexity(loss) for loss in (0.0, 1.0, -1.0, 699.0, 700.0, 701.0)],
         SimpleNamespace(x=1).x,
     )
+
+
+class _Bare(Words):
+    def __call__(self, texts, add_special_tokens=True, **options):
+        return super().__call__(texts, add_special_tokens=False, **options)
+
+
+def prompts_and_answers_without_tokens():
+    given = TextSet(
+        *("t", "train", ("", "", "a b", " "), np.zeros(4, dtype=np.int64), (), np.zeros(4, dtype=np.int64), ("s",)),
+        ("one two", " ", " ", "x"),
+    )
+    for length in (4, 3, 2):
+        yield _shown(tokens(given, _Bare(), length, True))
+    yield refused(tokens, replace(given, answers=("a", "b", "c", "d" * 3)), Words(template="x" * 9), 3, chat=True)
+
+
+def metrics_of_classes_that_one_side_lacks():
+    for predicted, labels in (
+        ([0, 0, 1], [0, 0, 0]),
+        ([0, 0, 0], [0, 0, 1]),
+        ([0, 0, 4], [0, 0, 0]),
+        ([1, 2, 3], [1, 2, 2]),
+    ):
+        yield f1(predicted, labels), mcc(predicted, labels)
+
+
+class _Wordy(Words):
+    def apply_chat_template(self, *_, **__):
+        raise ValueError("why " * 60)
+
+
+def long_errors_of_templates():
+    yield refused(tokens, ANSWERS, _Wordy(template="x"), 12, chat=True)
