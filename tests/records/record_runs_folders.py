@@ -2,13 +2,12 @@
 
 import json
 from dataclasses import replace
-from functools import partial
 
 from hidden_folder import in_folder
 from records import refused
 
 from runs.checkpoints import Checkpoint, Checkpoints
-from runs.experiments import Experiment, Trial, carry_out, format_minutes, missing_runs
+from runs.experiments import Experiment, Trial, _folder, carry_out, format_minutes, missing_runs
 from runs.folder import checkpoints_of, remove_run, require_state, train
 from runs.plan import earlier_digest, make_plan, parts_of
 from runs.settings import Conduct
@@ -42,33 +41,49 @@ def a_run_in_its_folder(folder):
 @in_folder
 def a_run_that_goes_on(folder):
     said, seen = [], []
-    train(_plan(1, "rolora", alignment=True), folder)
-    plan = _plan(3, "rolora", alignment=True)
+    train(_plan(1, "fedlora", alignment=True), folder)
+    plan = _plan(3, "fedlora", alignment=True)
     yield train(plan, folder, seen.append, say=said.append, on_round=lambda report: said.append(report.round))
     yield said, seen, _names(folder), json.loads((folder / "settings.json").read_text())["rounds"]
 
 
 @in_folder
-def runs_that_are_refused_in_a_folder(folder):
+def other_runs_in_a_folder(folder):
     train(_plan(2), folder)
-    for plan in (_plan(1), _plan(2, seed=1), _plan(2, "fedlin"), _plan(2, spectrum=1)):
-        yield refused(train, plan, folder)
+    return [refused(train, plan, folder) for plan in (_plan(1), _plan(2, seed=1), _plan(2, spectrum=1))]
+
+
+@in_folder
+def changed_settings_in_a_folder(folder):
+    train(_plan(1), folder)
     settings = (folder / "settings.json").read_text()
     (folder / "settings.json").write_text(settings.replace('"rows": 3', '"rows": 4'))
-    yield refused(train, _plan(2), folder), refused(train, _plan(2, rows=4), folder)
-    (folder / "settings.json").write_text(settings)
+    return refused(train, _plan(2), folder), refused(train, _plan(2, rows=4), folder)
+
+
+@in_folder
+def lost_tables_in_a_folder(folder):
+    train(_plan(1), folder)
     for name in ("ledger.csv", "metrics.csv"):
         (folder / name).rename(folder / "moved")
-        yield refused(train, _plan(2), folder)
+        yield refused(train, _plan(1), folder)
         (folder / "moved").rename(folder / name)
-    table = (folder / "metrics.csv").read_text()
-    for text in (table.replace("2,", "3,"), table + "3,1.0\n", table + "a note\n"):
-        (folder / "metrics.csv").write_text(text)
-        yield refused(partial(train, say=lambda text: None), _plan(2), folder)
     (folder / "checkpoints").rename(folder / "moved")
-    yield refused(train, _plan(2), folder)
+    yield refused(train, _plan(1), folder)
     (folder / "settings.json").unlink()
-    yield refused(train, _plan(2), folder)
+    yield refused(train, _plan(1), folder)
+
+
+@in_folder
+def rows_that_no_run_wrote(folder):
+    train(_plan(1), folder)
+    table = (folder / "metrics.csv").read_text()
+    for text in (table.replace("1,", "2,"), table + "a note\n"):
+        (folder / "metrics.csv").write_text(text)
+        yield refused(train, _plan(1), folder)
+    (folder / "metrics.csv").write_text(table + "2,1.0,1.0,400,300\n")
+    said = []
+    yield train(_plan(1), folder, say=said.append), said, (folder / "metrics.csv").read_text() == table
 
 
 @in_folder
@@ -182,14 +197,17 @@ def trials_that_are_refused():
 @in_folder
 def an_experiment_in_its_store(folder):
     said = []
-    two = Trial("two rounds", "fedavg", "quadratics", 2, SMALL)
-    often = Trial("four", "fedavg", "quadratics", 4, {**SMALL, "evaluate_every": 2})
-    yield [(trial.label, seed) for trial, seed in missing_runs(Experiment((two, often)), folder)]
-    for outcome in carry_out(Experiment((often, two)), folder, say=said.append):
-        yield outcome.trial.label, outcome.run.folder.name, outcome.run.rounds, outcome.failure
-        yield outcome.curve("loss"), [row["round"] for row in outcome.curve("bytes_up")], refused(outcome.curve, "accuracy")
-        yield refused(replace(outcome, failure="it diverged").curve, "loss")
-    yield [text.partition(", round")[0] for text in said], missing_runs(Experiment((two, often)), folder)
+    once = Trial("two rounds", "fedavg", "quadratics", 2, {**SMALL, "evaluate_every": 2})
+    yield [(trial.label, seed) for trial, seed in missing_runs(Experiment((once,)), folder)]
+    (outcome,) = carry_out(Experiment((once,)), folder, say=said.append)
+    yield outcome.trial.label, outcome.run.folder.name, outcome.run.rounds, outcome.failure
+    yield outcome.curve("loss"), [row["round"] for row in outcome.curve("bytes_up")], refused(outcome.curve, "accuracy")
+    yield refused(replace(outcome, failure="it diverged").curve, "loss")
+    yield [text.partition(",")[0] + text.rpartition("round")[2][:7] for text in said]
+    often, short = replace(once, settings=SMALL), replace(once, rounds=4)
+    yield [len(missing_runs(Experiment((trial,)), folder)) for trial in (once, often, short)]
+    for trial in (once, often, short):
+        yield _folder(trial, 0, folder).name
 
 
 def minutes_and_hours():
