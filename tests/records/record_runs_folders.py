@@ -103,7 +103,11 @@ def folders_that_are_refused(folder):
             path.symlink_to(folder / "elsewhere")
         else:
             path.write_text("notes\n")
-        yield refused(train, _plan(), folder), refused(train, _plan(), folder, replace=lambda files: None), _names(folder)
+        yield (
+            refused(train, _plan(), folder),
+            refused(train, _plan(), folder, replace=lambda files: None),
+            _names(folder),
+        )
         path.rmdir() if make == "mkdir" else path.unlink()
 
 
@@ -124,7 +128,13 @@ def checkpoints_of_a_run(folder):
     train(plan, folder)
     parts = parts_of(plan)
     made = checkpoints_of(plan, parts, folder, earlier_digest(folder))
-    yield _names(folder / "checkpoints"), made.exist, made.runs() == {plan.digest}, made.foreign_files, sorted(made.marks())
+    yield (
+        _names(folder / "checkpoints"),
+        made.exist,
+        made.runs() == {plan.digest},
+        made.foreign_files,
+        sorted(made.marks()),
+    )
     yield [one.state.round for one in made.load_each()], refused(made.load, 2), made.load(3)[0].state.round
     yield [made.is_kept(number) for number in (0, 1, 3, 6)], refused(made.load_within, 5)
     state = made.load()[0].state
@@ -189,7 +199,11 @@ def trials_that_are_refused():
         {"settings": {"evaluate_every": 2}, "seeds": (2, 1)},
     ):
         trial = refused(Trial, **{"label": "a line", "algorithm": "fedavg", "problem": "ridges", "rounds": 4, **given})
-        yield trial if isinstance(trial, str) else [trial.every, trial.plan(5, "/x", "cuda").conduct, [*Experiment((trial,)).runs]]
+        yield (
+            trial
+            if isinstance(trial, str)
+            else [trial.every, trial.plan(5, "/x", "cuda").conduct, [*Experiment((trial,)).runs]]
+        )
     one = Trial("a line", "fedavg", "ridges", 4)
     yield refused(Experiment, (one, one)), len([*Experiment((one, replace(one, label="other", seeds=(3, 4)))).runs])
 

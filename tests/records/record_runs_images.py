@@ -5,7 +5,15 @@ import torch
 from hidden_folder import in_folder
 from records import refused
 from torch import nn
-from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, Subset, TensorDataset, WeightedRandomSampler
+from torch.utils.data import (
+    BatchSampler,
+    DataLoader,
+    Dataset,
+    IterableDataset,
+    Subset,
+    TensorDataset,
+    WeightedRandomSampler,
+)
 
 from runs.networks.image_federation import (
     ImageFederation,
@@ -129,7 +137,11 @@ def classes_of_targets():
 
 def digests_of_tensors():
     yield digest_of(), digest_of(X), digest_of(X.float()), digest_of(X, Y), digest_of(Y, X), digest_of(X.reshape(9, 12))
-    yield digest_of(_network()), digest_of(nn.Sequential(_network())), digest_of(X.T if X.ndim == 2 else X.transpose(1, 2))
+    yield (
+        digest_of(_network()),
+        digest_of(nn.Sequential(_network())),
+        digest_of(X.T if X.ndim == 2 else X.transpose(1, 2)),
+    )
 
 
 def probes_of_networks():
@@ -217,7 +229,11 @@ def samples_that_are_refused():
         [(X[0].to_sparse(), 1)],
         [(X[0], 1.5)],
     ):
-        yield _split(_Pairs(pairs)).partition(" (")[0] if isinstance(_split(_Pairs(pairs)), str) else _split(_Pairs(pairs))
+        yield (
+            _split(_Pairs(pairs)).partition(" (")[0]
+            if isinstance(_split(_Pairs(pairs)), str)
+            else _split(_Pairs(pairs))
+        )
     for given in (3, (X, Y), [(X, Y)], ((X, Y), (X, Y), (X, Y)), {"a": 1, "b": 2}):
         yield refused(lambda given: len(splits_of(given, "own:data")), given)
 

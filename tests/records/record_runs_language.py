@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import torch
 from hidden_folder import in_folder
-from records import refused
+from records import Within, refused
 from torch import nn
 
 from algorithms.adapter import Adapter
@@ -48,7 +48,9 @@ class _Model(nn.Module):
     def __init__(self, outputs=7, causal=True, dropout=0.0, **config):
         super().__init__()
         self.causal = causal
-        self.config = SimpleNamespace(**{"max_position_embeddings": 12, "num_labels": outputs, **config}, to_dict=lambda: dict(config))
+        self.config = SimpleNamespace(
+            **{"max_position_embeddings": 12, "num_labels": outputs, **config}, to_dict=lambda: dict(config)
+        )
         self.embed, self.query = nn.Embedding(7, 4), nn.Linear(4, 3)
         self.score = nn.Linear(3, outputs, bias=False)
         self.drop = nn.Dropout(dropout)
@@ -85,21 +87,26 @@ def _problem(causal=True, model=None, train=None, test=None, parts=((0, 3, 1), (
     return language_problem(model, train, [np.array(part) for part in parts], test, **named)
 
 
-def problems_of_both_tasks():
-    for causal, named in (
-        (True, {}),
-        (True, {"client_weights": "tokens", "eval_batch": 2, "evaluated": {"validation": _texts(True, 4)}}),
-        (False, {"metrics": ("f1", "mcc"), "own": [np.array([4]), np.array([5])]}),
-        (False, {"layers": None, "micro_batch": 2}),
-    ):
-        made = _problem(causal, **named)
-        yield made.evaluate(made.start), [*made.start], made.shares, list(made.clients.sizes), made.width_of(2), made.rows
-        yield made.evaluate_personal(lambda number: made.start), len(made.known), made.classes, made.name  # noqa: B023
-        client = made.clients[0]
-        yield client.loss(made.start), client.passes(False), client.parts(Batch(torch.tensor([0, 2, 1]), noise=6))
-        yield [client.loss(made.start, torch.tensor(part)) for part in ([0], [1, 2])], refused(client.tensors)
-        wide = made.of_width(3)
-        yield wide.width_of(2), made.of_width(None) is made, wide.clients[0].data.x
+def _described(made):
+    yield made.evaluate(made.start), [*made.start], made.shares, list(made.clients.sizes), made.width_of(2), made.rows
+    yield made.evaluate_personal(lambda number: made.start), len(made.known), made.classes, made.name
+    client = made.clients[0]
+    yield client.loss(made.start), client.passes(False), client.parts(Batch(torch.tensor([0, 2, 1]), noise=6))
+    yield [client.loss(made.start, torch.tensor(part)) for part in ([0], [1, 2])], refused(client.tensors)
+    wide = made.of_width(3)
+    yield wide.width_of(2), made.of_width(None) is made, wide.clients[0].data.x
+
+
+def problems_of_causal_models():
+    yield Within(1e-4, [*_described(_problem())])
+    named = {"client_weights": "tokens", "eval_batch": 2, "evaluated": {"validation": _texts(True, 4)}}
+    yield Within(1e-4, [*_described(_problem(**named))])
+
+
+def problems_of_classifiers():
+    own = [np.array([4]), np.array([5])]
+    yield Within(1e-4, [*_described(_problem(False, metrics=("f1", "mcc"), own=own))])
+    yield Within(1e-4, [*_described(_problem(False, layers=None, micro_batch=2))])
 
 
 def problems_that_are_refused():
@@ -172,12 +179,22 @@ def heads_and_positions():
     for patterns in (None, "query", "*.weight", "score, query", "none", "query,"):
         yield refused(head_of, model, patterns)
     model.drawn_by_rankproof = ("query.bias",)
-    yield head_of(model, None), sorted(drawn_in(model, ("query.bias", "score.weight"))), sorted(drawn_in(_Model(), ("a",)))
+    yield (
+        head_of(model, None),
+        sorted(drawn_in(model, ("query.bias", "score.weight"))),
+        sorted(drawn_in(_Model(), ("a",))),
+    )
     for most in (None, 0, 1, 12, "x"):
         yield positions(_Model(max_position_embeddings=most))
     model.position_embeddings = nn.Embedding(4, 2, padding_idx=1)
     yield positions(model)
-    for config in ({}, {"hidden_dropout": 0.0}, {"hidden_dropout": 0.1}, {"layerdrop": 0.1}, {"attention_dropout": None}):
+    for config in (
+        {},
+        {"hidden_dropout": 0.0},
+        {"hidden_dropout": 0.1},
+        {"layerdrop": 0.1},
+        {"attention_dropout": None},
+    ):
         yield has_dropout(_Model(**config)), has_dropout(_Model(dropout=0.5, **config))
 
 
@@ -188,7 +205,14 @@ def places_of_models(folder):
     for name in (f"hf:{folder}/own", f"hf:{folder}/own/a.gguf", f"hf:{folder}/none", "hf:", "hf: ", "hf:a/b/c"):
         found = refused(locate, name)
         yield found if isinstance(found, str) else [str(found), found.gguf, found.loader_arguments]
-    for text in ("{", "[]", '{"model_type": "bert"}', '{"model_type": "gpt2"}', '{"model_type": "odd"}', '{"model_type": 3}'):
+    for text in (
+        "{",
+        "[]",
+        '{"model_type": "bert"}',
+        '{"model_type": "gpt2"}',
+        '{"model_type": "odd"}',
+        '{"model_type": 3}',
+    ):
         (folder / "own" / "config.json").write_text(text)
         yield refused(usual_layers, f"hf:{folder}/own")
     yield usual_layers(f"hf:{folder}/own/a.gguf"), usual_layers("hf:minilm"), usual_layers("smollm2")
@@ -197,17 +221,34 @@ def places_of_models(folder):
 
 
 def federations_of_texts_that_are_refused():
-    names = ("clients", "eval_batch", "micro_batch", "samples", "test_samples", "max_length", "held_out", "training_loss")
+    names = (
+        "clients",
+        "eval_batch",
+        "micro_batch",
+        "samples",
+        "test_samples",
+        "max_length",
+        "held_out",
+        "training_loss",
+    )
     for name in names:
-        yield [refused(lambda **given: vars(LanguageFederation(**given)), **{name: value})[:90] for value in (0, -1)  # noqa: B023
-               if isinstance(refused(LanguageFederation, **{name: value}), str)]
+        yield [
+            refused(lambda **given: vars(LanguageFederation(**given)), **{name: value})[:90]
+            for value in (0, -1)  # noqa: B023
+            if isinstance(refused(LanguageFederation, **{name: value}), str)
+        ]
     for dropout in (-0.1, 0.0, 0.99, 1.0):
         yield refused(lambda value: LanguageFederation(dropout=value).dropout, dropout)
     yield refused(LanguageFederation, model="convnet"), refused(LanguageFederation, model="minilm")
 
 
 def what_is_decided_about_texts():
-    for given in ({}, {"samples": 3}, {"test_samples": 2, "held_out": 1}, {"samples": 1, "test_samples": 2, "held_out": 3}):
+    for given in (
+        {},
+        {"samples": 3},
+        {"test_samples": 2, "held_out": 1},
+        {"samples": 1, "test_samples": 2, "held_out": 3},
+    ):
         made = LanguageFederation(**given)
         yield made._drawn_note(1234, 20, 10, 5), [refused(made._drawn, "samples", count, 0) for count in (1, 4)]
     yield [LanguageFederation(layers=layers)._layers_note() for layers in (None, "*.query, *.value", "*.query")]
@@ -219,9 +260,15 @@ def what_is_decided_about_texts():
     for train, clients in ((own, ()), (own, ("x", "y")), (asked, ()), (asked, ("x",))):
         for chat in (False, True):
             yield made._notes(SimpleNamespace(train=train, test=own, clients=clients), chat)
-    yield [is_own_texts("a:b", given) for given in ({}, {"model": "hf:x"}, {"model": "x"}, {"client": "c"}, {"model": None})]
+    yield [
+        is_own_texts("a:b", given)
+        for given in ({}, {"model": "hf:x"}, {"model": "x"}, {"client": "c"}, {"model": None})
+    ]
     yield is_own_texts("x.jsonl", {}), TextFederation.defaults("a:b", {}), refused(TextFederation, prompt="a", text="b")
-    yield TextFederation.defaults("./none.jsonl", {"clients": 3}), TextFederation.defaults("x", {"clients": 3, "partition": "even"})
+    yield (
+        TextFederation.defaults("./none.jsonl", {"clients": 3}),
+        TextFederation.defaults("x", {"clients": 3, "partition": "even"}),
+    )
 
 
 def _adapted(**named):
@@ -261,7 +308,10 @@ def updates_of_adapters():
         del state.base
         algorithm.weights = lambda state: {"query.weight": start["query.weight"] * 2}
         yield refused(updates, algorithm, state, start)
-        yield refused(updates, SimpleNamespace(kept_factor="A"), state, start), refused(updates, SimpleNamespace(), state, start)
+        yield (
+            refused(updates, SimpleNamespace(kept_factor="A"), state, start),
+            refused(updates, SimpleNamespace(), state, start),
+        )
 
 
 def _written(folder, found=None, others=None, task="classification", classes=(), **changes):
@@ -289,7 +339,10 @@ def adapters_that_are_written(folder):
     updates_, weights = read_adapter(folder / "1", _Model(3))
     yield {name: [one.scale, one.left @ one.right] for name, one in updates_.items()}, weights
     yield refused(_written, folder / "3", {"query.bias": Update(1.0, _numbers(3, 1), _numbers(1, 1))})
-    yield refused(_written, folder / "4", None, {"bias": _numbers(3)}), refused(_written, folder / "5", {"score.weight": two["query.weight"]})
+    yield (
+        refused(_written, folder / "4", None, {"bias": _numbers(3)}),
+        refused(_written, folder / "5", {"score.weight": two["query.weight"]}),
+    )
 
 
 def _read(folder, *several):
@@ -361,9 +414,18 @@ def adapters_that_are_begun():
         factors = begun.factors(start)
         left, right = begun.orient(factors.A["query.weight"], factors.B["query.weight"], DOUBLE)
         yield left @ right, begun.rank_of("query.weight"), begun.rank_of("x"), type(begun.of_client(1, 1)).__name__
-    for rank, given in ((1, update), (2, {"other.weight": update["query.weight"]}), (3, {**update, "b": Update(1.0, _numbers(2, 3), _numbers(3, 2))})):
+    for rank, given in (
+        (1, update),
+        (2, {"other.weight": update["query.weight"]}),
+        (3, {**update, "b": Update(1.0, _numbers(2, 3), _numbers(3, 2))}),
+    ):
         yield refused(BegunAdapter(rank, 0.5, layers="query", begun=given).factors, start)
-    yield refused(BegunAdapter(1, 0.5, layers="query", begun={**update, "b": Update(1.0, _numbers(2, 3), _numbers(3, 2))}).factors, start)
+    yield refused(
+        BegunAdapter(
+            1, 0.5, layers="query", begun={**update, "b": Update(1.0, _numbers(2, 3), _numbers(3, 2))}
+        ).factors,
+        start,
+    )
     algorithm = LanguageFederation()
     yield with_adapter_start(algorithm, SimpleNamespace()) is algorithm
     for algorithm in (SimpleNamespace(), SimpleNamespace(adapter=_adapted(), makes_factors=True)):

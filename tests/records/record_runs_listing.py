@@ -231,7 +231,12 @@ def an_index_and_its_digest(folder):
         path.write_bytes(data)
         yield refused(read_index, path), len(data)
     yield digest_of({"b": 1, "a": [2, None]}), refused(require_file, folder), refused(require_file, folder / "none")
-    yield recorded_edit(folder), is_edited(folder), known_digest(folder, {"earlier": 7}, "x"), known_digest(folder, {}, "x")
+    yield (
+        recorded_edit(folder),
+        is_edited(folder),
+        known_digest(folder, {"earlier": 7}, "x"),
+        known_digest(folder, {}, "x"),
+    )
     record = FolderRecord(folder)
     record.write({folder / "settings.json": b"{}"})
     yield recorded_edit(folder), is_edited(folder), known_digest(folder, {"earlier": 7}, "x")
@@ -281,7 +286,10 @@ def groups_by_what_was_given():
     yield labels(given(data="a"), given(steps=2, data="b")), labels(given(data="a"), given(0, steps=2, data="a"))
     yield labels(given(data="a", side=3), given(data="b", side=4)), labels(given(network="a"), given(1, network="b"))
     yield labels(given(network="a"), given(1, network="a"), given(2, network="b"))
-    yield labels(given(partition="a"), given(1, partition="b")), labels(given(partition="a"), given(steps=2, partition="b"))
+    yield (
+        labels(given(partition="a"), given(1, partition="b")),
+        labels(given(partition="a"), given(steps=2, partition="b")),
+    )
     sizes = "sizes of silos"
     yield labels(given(silos="a,b", **{sizes: [3, 4]}), given(1, silos="a,b", **{sizes: [4, 3]}))
     yield labels(given(silos="a,b", **{sizes: [3, 4]}), given(1, silos="b,a", **{sizes: [4, 3]}))

@@ -84,7 +84,12 @@ def a_problem_and_its_numbers():
     ):
         yield made.evaluate(made.start), made.evaluate_personal(lambda number: made.start)  # noqa: B023
         yield [*made.start], len(made.clients), list(made.clients.sizes), made.shares, made.width_of(3), made.name
-        yield made.of_width(3) is made, made.clients.pooled().indices, made.clients[0].random, made.clients[0].statistics
+        yield (
+            made.of_width(3) is made,
+            made.clients.pooled().indices,
+            made.clients[0].random,
+            made.clients[0].statistics,
+        )
         for client in (made.clients[0], made.clients[1]):
             yield client.loss(made.start), gradient(client, made.start).square(), client.samples
             passes = [client.passes(together) for together in (True, False)]
@@ -107,7 +112,14 @@ def running_statistics():
         made = _made(_normed(**options), parts=[[0, 1, 2], [3, 4]])
         value, statistics = made.clients[0].loss_and_statistics(made.start)
         network = made.clients.network
-        yield value, dict(sorted(statistics.items())), network.joint, network.joint_in_tests, sorted(network.statistics), network.random
+        yield (
+            value,
+            dict(sorted(statistics.items())),
+            network.joint,
+            network.joint_in_tests,
+            sorted(network.statistics),
+            network.random,
+        )
     yield refused(_made, _normed(momentum=None)), refused(_made, _normed(), statistics="mean")
     yield refused(_made(_normed(), parts=[[0, 1, 2], [3]]).clients[1].loss, made.start)
 
@@ -148,12 +160,21 @@ def tests_in_parts():
 def accuracies():
     smooth = {"loss": nn.functional.mse_loss, "train": (X, _numbers(9, 3)), "test": (X[:2], _numbers(2, 3))}
     ones = partial(nn.functional.multi_margin_loss, p=2)
-    for options in ({}, {"accuracy": False}, {"loss": ones}, {**smooth, "accuracy": False}, {**smooth, "accuracy": True}):
+    for options in (
+        {},
+        {"accuracy": False},
+        {"loss": ones},
+        {**smooth, "accuracy": False},
+        {**smooth, "accuracy": True},
+    ):
         made = _made(**options)
         yield made.evaluate(made.start)
     one = _filled(nn.Sequential(nn.Linear(4, 1)).to(DOUBLE))
     yield _made(one, loss=lambda outputs, y: outputs.square().mean()).evaluate(_made(one).start)
-    yield [is_of_classes(loss) for loss in (nn.CrossEntropyLoss(), nn.NLLLoss(), nn.MSELoss(), nn.functional.nll_loss, ones)]
+    yield [
+        is_of_classes(loss)
+        for loss in (nn.CrossEntropyLoss(), nn.NLLLoss(), nn.MSELoss(), nn.functional.nll_loss, ones)
+    ]
     yield [are_classes(y) for y in (Y, Y.double(), Y[:, None])]
 
 
@@ -256,7 +277,10 @@ def networks_with_a_memory_are_refused():
         loss = nn.functional.cross_entropy
         network, start = network_of(_Function(function), loss, None, "averaged")
         data = Labelled(X, Y)
-        yield refused(require_learnable, network, start, data, 4), refused(require_no_other_state, network, start, data, 4)
+        yield (
+            refused(require_learnable, network, start, data, 4),
+            refused(require_no_other_state, network, start, data, 4),
+        )
         yield refused(require_separate, network, start, data, 4)
 
 

@@ -145,10 +145,32 @@ def texts_that_are_read():
 def values_that_are_checked():
     for kind in (int, float, bool, str, tuple):
         option = Option("an_option", kind, "", None)
-        values = (3, -3, 2**53, 2**64, 0.5, 0, 1e300, 1e-300, True, "x", "", [1, 2.5], (3,), [], ["a"], [True], None, {})
+        values = (
+            3,
+            -3,
+            2**53,
+            2**64,
+            0.5,
+            0,
+            1e300,
+            1e-300,
+            True,
+            "x",
+            "",
+            [1, 2.5],
+            (3,),
+            [],
+            ["a"],
+            [True],
+            None,
+            {},
+        )
         yield [refused(option.check, value) for value in values]
         yield refused(Option("an_option", kind, "", None, optional=True).check, None), option.accepted_values
-    yield refused(Option("ranks", tuple, "", None, element=int).check, [1, 2]), Option("a", str, "", None, words=("b", "c")).flag
+    yield (
+        refused(Option("ranks", tuple, "", None, element=int).check, [1, 2]),
+        Option("a", str, "", None, words=("b", "c")).flag,
+    )
     yield refused(Option("ranks", tuple, "", None, element=int).check, [1, 2.0])
     yield [is_name(text) for text in ("a", "é", "", "a\0", "\ud800")]
 

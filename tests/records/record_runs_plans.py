@@ -53,7 +53,9 @@ def digests_and_folders_of_plans():
         _made("mfedloru", "ridges", client_ranks=[2, 1, 1]),
         make_plan("fedavg", "mnist", {"eval_batch": 7, "model": "own.module:net"}),
         make_plan("fedavg", "mnist", {"rows": 7, "model": "own.module:net"}),
-        make_plan("fedlora", "rated-sentences", {"layers": "*.x", "metrics": "f1", "training_loss": 3, "max_length": 9}),
+        make_plan(
+            "fedlora", "rated-sentences", {"layers": "*.x", "metrics": "f1", "training_loss": 3, "max_length": 9}
+        ),
         make_plan("fedavg", "own:data", {}),
         make_plan("fedavg", "silos", {"silos": "a, b"}),
     ):
@@ -119,7 +121,10 @@ def parts_of_plans():
         yield parts.algorithm, type(parts.problem).__name__, type(parts.executor).__name__, given_of(parts.problem)
     parts = parts_of(_made(), lambda settings, *rest: SimpleNamespace(seen=[settings, *rest], start={}, clients=[]))
     yield parts.problem.seen
-    yield refused(parts_of, _made(conduct=Conduct(device="cuda"))), refused(parts_of, make_plan("fedavg", "silos", {"silos": "a,b"}))
+    yield (
+        refused(parts_of, _made(conduct=Conduct(device="cuda"))),
+        refused(parts_of, make_plan("fedavg", "silos", {"silos": "a,b"})),
+    )
     yield len(named_types()), [*named_types()][:3]
 
 
@@ -132,7 +137,13 @@ def a_plan_as_it_is_stored(folder):
     yield is_as_written(folder), is_edited(folder), earlier_digest(folder), read_plan(folder), read_run(folder).given
     write_plan(folder, replace(plan, conduct=Conduct(rounds=9, executor="ray", address="auto")), resumed=True)
     stored = json.loads((folder / "settings.json").read_text())
-    yield stored["conduct"], stored["rounds"], "given" in stored, "earlier" in stored, earlier_digest(folder) == plan.digest
+    yield (
+        stored["conduct"],
+        stored["rounds"],
+        "given" in stored,
+        "earlier" in stored,
+        earlier_digest(folder) == plan.digest,
+    )
     text = (folder / "settings.json").read_text()
     (folder / "settings.json").write_text(text.replace("9", "8"))
     yield is_as_written(folder), is_edited(folder), earlier_digest(folder) == plan.digest
@@ -290,7 +301,10 @@ def configurations_with_other_options(folder):
     yield joined({**plain, "steps": 3}, "fedavg", "quadratics", epochs=1), joined(plain, "fedavg", "mnist", rows=3)
     yield joined({**plain, "mu": 2.0}, "fedprox", "ridges"), joined({**plain, "seed": "x"}, "fedavg", "quadratics")
     yield joined({**plain, "rounds": 0}, "fedavg", "quadratics"), joined({**plain, "rounds": 0.5}, "fedavg", "ridges")
-    yield joined({"data": "mnist", "rows": 6}, "fedavg", "mnist"), joined({"data": "ridges", "rows": 6}, "fedavg", "ridges")
+    yield (
+        joined({"data": "mnist", "rows": 6}, "fedavg", "mnist"),
+        joined({"data": "ridges", "rows": 6}, "fedavg", "ridges"),
+    )
 
 
 @in_folder
@@ -299,7 +313,10 @@ def configurations_of_stored_runs(folder):
     plan = make_plan("fedprox", "ridges", {"mu": 1.0, "samples": 9}, Conduct(rounds=6, evaluate_every=3))
     stored = {"algorithm": "fedprox", "problem": "ridges", "settings": plan.stored_settings, "rounds": 6}
     yield joined({**stored, "conduct": {"evaluate_every": 3}}, "fedavg", "ridges", rounds=8)
-    yield joined(stored, "fedavg", "quadratics"), joined({**stored, "settings": {**plan.stored_settings, "mu": 3.0}}, "fedavg", "ridges")
+    yield (
+        joined(stored, "fedavg", "quadratics"),
+        joined({**stored, "settings": {**plan.stored_settings, "mu": 3.0}}, "fedavg", "ridges"),
+    )
     yield joined(stored, "fedprox", "ridges", epochs=3)
 
 

@@ -14,7 +14,24 @@ from runs.tables import Mark, Table, is_continuation, read_marked, read_number, 
 
 
 def numbers_in_texts():
-    texts = ("1", "-2", "0.5", "1e-07", "1e+20", ".5", "1.", "+1", "inf", "-inf", "nan", "-nan", "1_0", "1e999", " 1", "")
+    texts = (
+        "1",
+        "-2",
+        "0.5",
+        "1e-07",
+        "1e+20",
+        ".5",
+        "1.",
+        "+1",
+        "inf",
+        "-inf",
+        "nan",
+        "-nan",
+        "1_0",
+        "1e999",
+        " 1",
+        "",
+    )
     return [read_number(text) for text in (*texts, "٣", "-0", "007", "1" * 40, None, ["1"])]
 
 
@@ -68,7 +85,13 @@ def marks_of_files():
     right = {"length": 3, "sha256": "x"}
     for stored in (right, {**right, "length": -1}, {**right, "length": 0}, {**right, "length": 2**63}, {"length": 3}):
         yield refused(Mark.of, stored)
-    for stored in ({**right, "length": 2**63 - 1}, {**right, "length": True}, {**right, "sha256": 3}, {**right, "a": 1}, []):
+    for stored in (
+        {**right, "length": 2**63 - 1},
+        {**right, "length": True},
+        {**right, "sha256": 3},
+        {**right, "a": 1},
+        [],
+    ):
         yield refused(Mark.of, stored)
 
 
