@@ -8,7 +8,7 @@ from typing import Any
 
 from records import plain
 
-FAST = Path("/dev/shm")  # noqa: S108 - a folder in memory, where there is one
+FAST = Path("/dev/shm")
 SHOWN = "FOLDER"
 
 

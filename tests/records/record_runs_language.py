@@ -234,7 +234,7 @@ def federations_of_texts_that_are_refused():
     for name in names:
         yield [
             refused(lambda **given: vars(LanguageFederation(**given)), **{name: value})[:90]
-            for value in (0, -1)  # noqa: B023
+            for value in (0, -1)
             if isinstance(refused(LanguageFederation, **{name: value}), str)
         ]
     for dropout in (-0.1, 0.0, 0.99, 1.0):

@@ -1,5 +1,6 @@
 """Records of options: names, defaults, helps, words, what is read from texts, and what is refused."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field
 from typing import Any, Literal
@@ -74,7 +75,8 @@ def every_choice_has_its_options():
 
 def suggestions_follow_what_is_given():
     for given in ({}, {"epochs": 2}, {"steps": 3}, {"personal_steps": 4}, {"model": "convnet"}, {"model": "a:b"}):
-        yield [_defaults(options_of("pfedloru", problem, given)) for problem in ("ridges", "mnist")]
+        shown = [_defaults(schemas_of("pfedloru", problem, given)[0].options({})) for problem in ("ridges", "mnist")]
+        yield [re.findall(r"(?:epochs|steps|rank|layers|batch|truncation|learning_rate)=[^,]*", text) for text in shown]
     yield _defaults(options_of("fedlora", "rated-sentences", {"steps": 1, "layers": "*.query", "rank": [2]}))
 
 

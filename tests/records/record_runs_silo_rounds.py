@@ -12,12 +12,13 @@ from records import refused
 from algorithms.descent import Descent
 from algorithms.federation import Acknowledgement, Exchange, Reply
 from algorithms.tree import Tree
+from runs.index import sign_index
 from runs.silos.client_store import HISTORY, ClientStore, keyed_digest
 from runs.silos.executor import Silos, _require_numbers, _tokens
 from runs.silos.node import Node, _samples_of, failure, other_protocol
 from runs.silos.server import _known_data, _known_left_out, _name_of, _read_config, _round, serve
 from runs.silos.transport import AnswerPolicy
-from runs.silos.wire import Message, MessageError, pack
+from runs.silos.wire import Message, MessageError, pack, to_json
 from runs.stored import named_types
 
 RUN, NAMES = "0123456789ab", ("north", "south", "west")
@@ -136,7 +137,7 @@ def _refused_answer(folder, name, **policy):
     def change(node, request, answer):
         return ANSWERS[name](answer) if node == 11 and json.loads(request.text)["kind"] == "trip" else answer
 
-    silos, said = _silos(folder / name, [_Client(3, 1.0), _Client(5, 2.0), _Client(2, -1.0)], change, **policy)
+    silos, _ = _silos(folder / name, [_Client(3, 1.0), _Client(5, 2.0), _Client(2, -1.0)], change, **policy)
     silos.meet()
     found = refused(silos.sum, _trip(silos, work, settings=local), [0.5, 0.25, 0.25])
     return found if isinstance(found, str) else [found[0]["w"], silos.left_out]
@@ -174,7 +175,6 @@ def uploads_that_are_far(folder):
 
 @in_folder
 def halves_that_differ(folder):
-    work, local = _descent()
     for scale in (3000.0, 1e11):
         silos, said = _silos(folder / str(scale), [_Client(3, 1.0), _Client(5, 2.0, scale)])
         silos.meet()
@@ -403,9 +403,6 @@ def facts_of_a_stored_run(folder):
         path.write_text(json.dumps(stored))
         found = refused(_name_of, plan, folder)
         yield _known_data(folder, ("north", "south")), found if isinstance(found, str) else len(found[0])
-    from runs.silos.wire import to_json
-    from runs.index import sign_index
-
     (folder / "checkpoints").mkdir()
     path.write_text(to_json({"given": given}))
     for left in ({"south": "slow"}, {"south": "slow", "north": "far"}, {}, []):

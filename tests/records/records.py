@@ -71,6 +71,8 @@ def plain(value: Any) -> Any:
         return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, set | frozenset):
+        return sorted((plain(entry) for entry in value), key=str)
     if isinstance(value, tuple | list | Iterator):
         return [plain(entry) for entry in value]
     return str(value)
@@ -159,6 +161,7 @@ def run(case: Callable[[], Any]) -> Any:
 
 if __name__ == "__main__":
     sys.path.insert(0, str(FOLDER))
+    sys.modules["records"] = sys.modules["__main__"]  # of one `Within`, whoever imports it
     for part in sys.argv[1:] or parts():
         before, now = kept(part), {name: run(case) for name, case in cases(part).items()}
         for name in [*now, *(set(before) - set(now))]:
