@@ -6,6 +6,7 @@ import json
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from types import SimpleNamespace
+from unittest.mock import patch
 
 from hidden_folder import in_folder
 from records import refused
@@ -154,6 +155,23 @@ def errors_in_one_line():
     yield _stopped(error)
 
 
+def statuses_of_commands():
+    def ended(error):
+        out = io.StringIO()
+        with redirect_stderr(out), patch.object(rankproof, "_command", side_effect=error):
+            return rankproof.main([]), out.getvalue()
+
+    errors = (
+        KeyboardInterrupt(),
+        rankproof._Terminated(),
+        BrokenPipeError(),
+        OSError(28, "No space"),
+        RunError("a fault"),
+    )
+    yield [ended(error) for error in (*errors, OSError(2, "Not there", "a/b"))]
+    yield refused(ended, ValueError("a bug")), _ran("--version")[0], _ran("train", "--help")[0]
+
+
 def how_a_command_ends():
     def ended(error):
         def command(options):
@@ -235,7 +253,7 @@ def size_of_a_run_whose_ranks_change():
 
 def cost_of_a_run_that_accumulates():
     given = {"rows": 3, "columns": 2, "clients": 3, "samples": 5, "rank": 1, "tau": 2, "steps": 3}
-    return cost_of(make_plan("fedloru", "ridges", given, Conduct(5)), built_once())
+    return cost_of(make_plan("fedloru-finetune", "ridges", given, Conduct(5)), built_once())
 
 
 def cost_of_personal_steps():

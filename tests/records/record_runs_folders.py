@@ -6,9 +6,11 @@ from dataclasses import replace
 from hidden_folder import in_folder
 from records import refused
 
+from algorithms.schedules import Constant
 from runs.checkpoints import Checkpoint, Checkpoints
 from runs.experiments import Experiment, Trial, _folder, carry_out, format_minutes, missing_runs
 from runs.folder import checkpoints_of, remove_run, require_state, train
+from runs.index import sign_index
 from runs.plan import earlier_digest, make_plan, parts_of
 from runs.settings import Conduct
 from runs.tracking import guard
@@ -222,6 +224,57 @@ def an_experiment_in_its_store(folder):
     yield [len(missing_runs(Experiment((trial,)), folder)) for trial in (once, often, short)]
     for trial in (once, often, short):
         yield _folder(trial, 0, folder).name
+
+
+class _Interrupting(Constant):
+    """A rate that interrupts the run when it is asked for a number of times."""
+
+    left = 0
+
+    def __call__(self, index):
+        type(self).left -= 1
+        if not type(self).left:
+            raise KeyboardInterrupt
+        return self.rate
+
+
+def _interrupted(plan, folder, after, **given):
+    _Interrupting.left = after
+    parts = parts_of(plan)
+    local = replace(parts.algorithm.local, learning_rate=_Interrupting(parts.algorithm.local.learning_rate))
+    try:
+        return train(plan, folder, parts=replace(parts, algorithm=replace(parts.algorithm, local=local)), **given)
+    except KeyboardInterrupt as error:
+        return error.__notes__
+
+
+@in_folder
+def runs_that_are_interrupted_within_a_round(folder):
+    for after in (2, 6, 8):
+        plan, said, place = _plan(2, steps=2, clients=2), [], folder / str(after)
+        yield _interrupted(plan, place, after), _names(place / "checkpoints"), _shown(place)[0]
+        made = checkpoints_of(plan, parts_of(plan), place)
+        found = [refused(made.load_within, number) for number in (1, 2)]
+        yield [one and (one[0].round, one[0].clients, one[0].stepped and one[0].stepped.steps) for one in found]
+        yield train(plan, place, say=said.append)["loss"], [line.partition("FOLDER")[0] for line in said]
+
+
+@in_folder
+def progress_of_another_round(folder):
+    plan = _plan(2, steps=2, clients=2)
+    _interrupted(plan, folder, 7)
+    made = checkpoints_of(plan, parts_of(plan), folder)
+    (within,) = (folder / "checkpoints").glob("within-*.json")
+    content = json.loads(within.read_bytes())["content"]
+    for number in (1, 3):
+        (folder / "checkpoints" / f"within-{number:06d}.json").write_bytes(sign_index(content))
+        yield refused(made.load_within, number)
+    within.write_bytes(sign_index({**content, "run": "other"}))
+    yield refused(made.load_within, 2)
+    within.write_bytes(sign_index({**content, "files": {}}))
+    yield refused(made.load_within, 2).partition(" (")[0]
+    said = []
+    yield train(plan, folder, say=said.append)["loss"], said
 
 
 def minutes_and_hours():

@@ -77,7 +77,7 @@ def a_problem_that_is_checked():
 def a_problem_and_its_numbers():
     for made in (
         _made(),
-        _made(rows=2, validation=(X[:2], Y[:2]), own=[[6], [7], [6, 7]]),
+        _made(rows=2, validation=(X[:2], Y[:2]), own=[[6], [7], [7, 1]]),
         _made(loss=nn.functional.mse_loss, train=(X, _numbers(9, 3)), test=(X[:2], _numbers(2, 3))),
         _made(_normed(), parts=[[0, 1, 2], [3, 4]], rows=3),
         _made(_normed(), parts=[[0, 1, 2], [3, 4]], rows=3, statistics="batch"),
@@ -222,6 +222,7 @@ class _Function(nn.Module):
     def __init__(self, function, inner=None):
         super().__init__()
         self.inner, self.function, self.calls = _perceptron() if inner is None else inner, function, 0
+        self.gain = nn.Parameter(torch.zeros(1, dtype=DOUBLE))
         self.register_buffer("memory", torch.zeros(1, dtype=DOUBLE))
 
     def forward(self, x):
@@ -249,6 +250,15 @@ def _sums_over_the_batch(module, x):
 
 def _sums_in_training(module, x):
     return module.inner(x) + (0.01 * x.sum() if module.training else 0.0)
+
+
+def _grows(module, x):
+    return module.inner(x) + module.gain * x.sum()
+
+
+def networks_that_depend_on_their_batch_elsewhere():
+    network, start = network_of(_Function(_grows), nn.functional.cross_entropy, None, "averaged")
+    return refused(require_separate, network, start, Labelled(X, Y), 4), start["gain"]
 
 
 def networks_that_are_refused():

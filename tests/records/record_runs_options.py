@@ -62,7 +62,7 @@ def helps_of_toys():
 
 
 def options_of_images_and_texts():
-    for problem in ("mnist", "rated-sentences", "./no.jsonl", "module:function", "silos"):
+    for problem in ("mnist", "./no.jsonl", "silos"):
         yield [_shown(one) for one in schemas_of("fedavg", problem, {"layers": "*"})[1].options({}).values()]
 
 
@@ -112,6 +112,12 @@ def algorithms_from_values():
         options = options_of(name, "quadratics", given)
         given = {key: value for key, value in given.items() if key in options}
         yield refused(algorithm_of, name, "quadratics", {**{of: one.default for of, one in options.items()}, **given})
+
+
+def ranks_that_follow_from_the_rank():
+    for rank in (1, 2, 3, 5):
+        values = {name: one.default for name, one in options_of("mfedloru", "quadratics", {}).items()}
+        yield algorithm_of("mfedloru", "quadratics", {**values, "rank": rank, "clients": 2}).ranks
 
 
 def personal_rest_has_no_effect():
@@ -258,7 +264,7 @@ def values_are_resolved():
 
 def names_that_are_suggested():
     known = ["learning-rate", "rank", "rounds", "batch"]
-    yield [suggest_name(name, known) for name in ("learning-rat", "rnk", "round", "x")]
+    yield [suggest_name(name, known) for name in ("learning-rat", "rnk", "round", "rankings", "ranksx", "x")]
     flags = [f"--{name}" for name in known]
     yield [suggest_option(name, flags) for name in ("--learning-rates", "--lr", "--zzz", "--r", "--bacth")]
 

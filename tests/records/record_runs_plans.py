@@ -320,6 +320,15 @@ def configurations_of_stored_runs(folder):
     yield joined(stored, "fedprox", "ridges", epochs=3)
 
 
+@in_folder
+def steps_and_epochs_of_stored_runs(folder):
+    plan = make_plan("fedavg", "ridges", {"epochs": 3})
+    stored = {"algorithm": "fedavg", "problem": "ridges", "settings": plan.stored_settings, "rounds": 6}
+    for flags in ({}, {"steps": 4}, {"epochs": 2}, {"rounds": 9}, {"learning_rate": 0.5}):
+        found = _joined(folder, stored, "fedavg", "ridges", **flags)
+        yield {name: found[name] for name in ("steps", "epochs", "rounds", "learning_rate") if name in found}
+
+
 def plans_as_configurations():
     yield to_toml(_made("fedlora", conduct=Conduct(rounds=3, device="cuda", root="/x", tensorboard=True)))
     yield to_toml(make_plan("mfedloru", "ridges", {"client_ranks": (2, 1), "clients": 2, "alignment": True}))

@@ -1,16 +1,10 @@
 """Records of silos: norms of uploads, starts and evaluations, fingerprints, messages, facts, and what is refused."""
 
-import functools
-from datetime import date
-from decimal import Decimal
-from pathlib import PurePosixPath
 from types import SimpleNamespace
 
-import numpy as np
 import torch
 from hidden_folder import in_folder
 from records import refused
-from torch import nn
 
 from algorithms.descent import Descent
 from algorithms.exchange import Exchange
@@ -22,14 +16,11 @@ from algorithms.tree import Tree
 from algorithms.weights import Added
 from runs.silos.app import FILES, write_app
 from runs.silos.expected import Rehearsal, ZeroLossClient, _of_one_step, describe_misfit
-from runs.silos.fingerprint import fingerprint, fingerprint_of
-from runs.silos.given import check_start, measure
 from runs.silos.guarded import check_losses
-from runs.silos.membership import Membership, failure_text
 from runs.silos.norms import compare_norms, largest_norm, largest_number, largest_squarable, norm_of, sent_norm
 from runs.silos.problem import RemoteClient, RemoteClients, SiloProblem, SiloSettings, local_loss
 from runs.silos.registered import answered_kinds, describe_draw, find_draw, sent_kinds, work_name, works
-from runs.silos.transport import AnswerPolicy, ClientFacts
+from runs.silos.transport import AnswerPolicy
 from runs.silos.wire import Limits, Message, Packed, pack, printable, read, to_json, unpack
 from runs.stored import named_types
 
@@ -67,137 +58,6 @@ def norms_of_values():
         yield [largest_squarable(torch.ones(size, dtype=kind)) for size in (0, 1, 4)]
     sent = {"w": torch.ones(2), "v": torch.full((2,), 3.0), "x": torch.ones(3), "steps": 3}
     yield [sent_norm(sent, upload) for upload in (torch.ones(2), torch.ones(3), torch.ones(1), tree)]
-
-
-def starts_that_are_checked():
-    w = torch.arange(6.0).reshape(2, 3)
-    limit = largest_squarable(w) / 1e3
-    for given in (
-        {"w": w, "b": w[0].clone().double()},
-        {"w": w, "b": w[0]},
-        {"w": w * limit / 5.1},
-        {"w": -w * limit / 4.9},
-        {"w": w / 0.0},
-        {"w": w.long()},
-        {"w": w.to(torch.float8_e5m2)},
-        {"w": w.to_sparse()},
-        {"w": [1.0]},
-        {3: w},
-        {},
-        [w],
-        {"ü\n": None},
-        {"w": w[:0]},
-    ):
-        found = refused(check_start, given)
-        yield found if isinstance(found, str) else {name: [value.dtype, value.shape] for name, value in found.items()}
-
-
-def evaluations_that_are_checked():
-    w = Tree({"w": torch.tensor([1.0, float("nan")])})
-
-    def in_place(w):
-        w["w"].mul_(2.0)
-        return {"loss": 1.0}
-
-    yield refused(measure, in_place, w)
-    for found in (
-        {
-            "loss": 1,
-            "accuracy": 0.5,
-            "big": 2**63,
-            "small": -(2**63) + 1,
-            "one": torch.tensor([3]),
-            "np": np.float32(0.5),
-        },
-        {"loss": np.array([2.5]), "n": np.int64(3)},
-        None,
-        3.0,
-        {3: 1.0},
-        {" ": 1.0},
-        {"a,b": 1.0},
-        {'a"': 1.0},
-        {"round": 1},
-        {"rank": 1},
-        {"loss": True},
-        {"loss": "0.5"},
-        {"loss": torch.ones(2)},
-        {"loss": None},
-        {"loss": 10**400},
-        {"loss": 1j},
-        {"loss": Decimal(1)},
-    ):
-        yield refused(measure, lambda w, found=found: found, w)
-
-
-class _Data:
-    """A client of attributes."""
-
-    def __init__(self, **attributes):
-        vars(self).update(attributes)
-
-
-def fingerprints_of_equal_and_other_data():
-    x = torch.arange(6.0).reshape(2, 3)
-    alike = [_Data(x=x, n=3), _Data(n=3, x=x.clone()), _Data(x=x.T.contiguous().T, n=3)]
-    alike += [_Data(x=x, n=3, rng=np.random.default_rng(1), net=nn.Linear(1, 1)), _Data(x=x.requires_grad_(), n=3)]
-    others = [
-        _Data(x=x + 1, n=3),
-        _Data(x=x, n=4),
-        _Data(y=x, n=3),
-        _Data(x=x.double(), n=3),
-        _Data(x=x.reshape(3, 2), n=3),
-    ]
-    digests = [fingerprint(one).hex() for one in (*alike, *others)]
-    yield [digests.index(one) for one in digests], digests[0]
-    for values in (
-        [{1, 2, 3}, {3, 2, 1}, frozenset({1, 2})],
-        [{"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": 2, "b": 1}],
-        [[1, 2], (1, 2), [2, 1], np.array([1, 2]), torch.tensor([1, 2])],
-        [1, 1.0, True, "1", b"1", Decimal(1), np.int64(1), None],
-        [date(2020, 1, 2), date(2020, 2, 1), PurePosixPath("a"), "a", torch.float32, "torch.float32"],
-        [functools.partial(max, 1), functools.partial(max, 2), functools.partial(min, 1), max, min],
-        [np.array([[1, 2]]), np.array([1, 2]), np.array([1, 2], ">i8"), np.array([1, 2], np.int32), np.array([1, 3])],
-        [np.ma.masked_array([1, 2], [0, 1]), np.ma.masked_array([1, 2], [1, 0]), np.array([1, 2])],
-    ):
-        digests = [fingerprint(_Data(x=value)) for value in values]
-        yield [digests.index(one) for one in digests]
-
-
-def fingerprints_by_name():
-    class Cached(_Data):
-        @functools.cached_property
-        def size(self):
-            return 3
-
-    x = torch.arange(3.0)
-    for given in (
-        {"x": x, "fingerprint": "a text"},
-        {"x": x, "fingerprint": "x"},
-        {"x": x, "n": 1, "fingerprint": "x, n"},
-        {"x": x, "fingerprint": "x and more"},
-        {"x": x, "fingerprint": ("x",)},
-        {"x": x, "fingerprint": ["y"]},
-        {"x": x, "fingerprint": ()},
-        {"x": x, "fingerprint": 3},
-        {"x": x, "fingerprint": [3]},
-        {"n": 3},
-        {},
-        {"n": None},
-        {"lock": object()},
-        {"path": "data/a.csv", "n": 2},
-        {"rows": [1, 2]},
-        {"data": b"12"},
-    ):
-        found = refused(fingerprint_of, Cached(**given))
-        if isinstance(found, str):
-            yield found
-        else:
-            yield [
-                found.digest is None,
-                found.unread,
-                found.has_data,
-                [name.rpartition(".")[2] for name in found.cached],
-            ]
 
 
 def messages_and_their_limits():
@@ -366,112 +226,6 @@ def forms_that_do_not_fit():
         form = flatten(upload, 0)[1]
         forms.append([describe_misfit(form, right, exactly) for exactly in (True, False)])
     return forms
-
-
-class _Line:
-    def __init__(self, nodes):
-        self.there, self.sent = nodes, []
-
-    def nodes(self):
-        return self.there
-
-    def send(self, node, message, seconds):
-        self.sent.append((node, message))
-        return str(node)
-
-
-def _membership(nodes=(5, 7), names=("north", "south", "west")):
-    said = []
-    return Membership(names, _Line(list(nodes)), Limits(), said.append), said
-
-
-def _hello(members, ticket, silo, **changes):
-    nonce = next(nonce for sent, nonce in members._greeted.values() if sent == ticket)
-    facts = {"samples": 3.0, "values": False, "statistics": [], "data": "a" * 64}
-    content = {"kind": "hello", "echo": {"nonce": nonce}, "silo": silo, "protocol": 3, **facts, **changes}
-    versions = {"versions": {"rankproof": "0", "torch": "0"}} if "versions" not in changes else {}
-    return Message(to_json({**content, **versions}), {})
-
-
-def nodes_that_say_who_they_are():
-    for changes in (
-        {},
-        {"samples": 0.0},
-        {"samples": 0.5},
-        {"samples": float(2**53)},
-        {"samples": float(2**54)},
-        {"samples": 3},
-        {"data": "x"},
-        {"data": ""},
-        {"statistics": [1]},
-        {"protocol": 2},
-        {"protocol": True},
-        {"kind": "failed", "said": "no\ndata"},
-        {"kind": "failed", "said": ""},
-        {"kind": "other"},
-        {"echo": {}},
-        {"bare": True},
-        {"unread": ["A", "B", "C", "D"], "cached": ["E.f"]},
-        {"silo": "nobody"},
-        {"kind": "failed", "silo": None},
-    ):
-        members, said = _membership()
-        members.greet(5.0)
-        ticket = members.greetings[0]
-        members.take_answer(ticket, _hello(members, ticket, **{"silo": "south", **changes}))
-        lines = [line.partition("rankproof 0 instead")[0].partition("(rankproof")[0] for line in said]
-        yield (
-            members.places,
-            members.missing,
-            lines,
-            [len(text) > 0 for text in members.unfit.values()],
-            [*members.refused],
-        )
-    yield [failure_text(content) for content in ({}, {"said": " a\nb "}, {"said": 3}, {"said": "x" * 600})][:3]
-
-
-def silos_that_come_and_go():
-    members, said = _membership()
-    members.greet(5.0)
-    for ticket, name in (("5", "north"), ("7", "north"), ("9", "west")):
-        members.take_answer(ticket, _hello(members, ticket, name) if ticket != "9" else "gone")
-    yield members.places, members.refused, members.missing, members.settle()
-    members._line.there = [5, 8, 9]
-    members.greet(5.0)
-    yield [node for node, _ in members._line.sent], len(members.greetings)
-    for ticket, name in (("8", "west"), ("9", "south")):
-        members.take_answer(ticket, _hello(members, ticket, name, samples=4000.0 if name == "west" else 4.0))
-    yield members.places, members.settle(), members.describe_large(), members.describe_odd({"w"})
-    for facts in ({"samples": 3.0, "values": False, "statistics": [], "data": ""}, {"samples": 4.0}, None):
-        usual = {"samples": 3.0, "values": False, "statistics": [], "data": "a" * 64}
-        yield refused(members.take_facts, 0, facts and {**usual, **facts})
-    usual = {"samples": 3.0, "values": True, "statistics": ["m"], "data": "b" * 64}
-    yield (
-        refused(members.take_facts, 0, usual),
-        refused(members.take_facts, 0, {**usual, "values": False, "statistics": []}),
-    )
-    members.leave_out(1, "too slow")
-    yield members.missing, members.left_out, members.take_back(1), members.missing
-    yield [line.partition("rankproof 0")[0] for line in said]
-
-
-def networks_of_silos():
-    for kinds in (
-        {0: (False, []), 1: (False, []), 2: (True, [])},
-        {0: (False, ["m"]), 1: (False, []), 2: (False, ["m"])},
-        {0: (False, []), 1: (True, [])},
-        {0: (True, ["a", "b", "c", "d"]), 1: (True, ["a", "b", "c", "d"])},
-        {},
-    ):
-        members, _ = _membership()
-        members.about = {k: ClientFacts(2.0 + k, values, frozenset(names)) for k, (values, names) in kinds.items()}
-        yield members.describe_odd(None), members.describe_odd({"m"}), members.describe_large()
-        members.left_out = {1: "slow"}
-        yield members.describe_odd(None)
-    members.about = {k: ClientFacts(size, False, frozenset()) for k, size in enumerate((1.0, 1000.0, 1.0))}
-    yield members.describe_large()
-    members.about[1] = ClientFacts(1001.0, False, frozenset())
-    yield members.describe_large(), members.expect_data(1, "d" * 64), members.about[1].data
 
 
 @in_folder
