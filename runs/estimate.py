@@ -77,21 +77,25 @@ def estimate(plan: Plan, parts: Parts, done: int, evaluation: float | None) -> E
     cohort = min(plan.settings["cohort"] or len(sizes), len(sizes))
     trained = getattr(parts.algorithm, "descents", (local,))
     each = sum(steps_of(one, size) for one in trained for size in sizes) / len(sizes)
-    left, workers = plan.conduct.rounds - done, min(plan.conduct.workers, cohort)
+    rounds, every = plan.conduct.rounds, plan.conduct.evaluate_every
+    left, workers = rounds - done, min(plan.conduct.workers, cohort)
+    evaluations = rounds // every - done // every + bool(left and rounds % every)  # the last round is always evaluated
     try:
         step = _step(local, parts)
     except (FederationError, RuntimeError):  # the round that takes such a step names the client and the cause
         return None
-    return Estimate(round(left * cohort * each), step, ceil(left / plan.conduct.evaluate_every), evaluation, workers)
+    return Estimate(round(left * cohort * each), step, evaluations, evaluation, workers)
 
 
 def _format_short(seconds: float) -> str:
-    """Format seconds, below one as milliseconds.
+    """Format seconds with three digits, below one as milliseconds, and long times as in the sum.
 
-    >>> _format_short(0.25), _format_short(1.434)
-    ('250 ms', '1.43 s')
+    >>> _format_short(0.25), _format_short(0.9996), _format_short(1.434), _format_short(1434.0)
+    ('250 ms', '1 s', '1.43 s', '23:54 min')
     """
-    return f"{1000 * seconds:.3g} ms" if seconds < 1.0 else f"{seconds:.3g} s"
+    if seconds < 0.9995:
+        return f"{1000 * seconds:.3g} ms"
+    return f"{seconds:.3g} s" if seconds < 999.5 else format_time(seconds)
 
 
 def steps_of(local: Descent, samples: float) -> int:

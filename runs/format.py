@@ -13,14 +13,14 @@ CELL, LINE = 500, 10_000
 def format_bytes(size: float) -> str:
     """Format a number of bytes with its unit.
 
-    >>> format_bytes(1536000)
-    '1.54 MB'
+    >>> format_bytes(1536000), format_bytes(1.536e16)
+    ('1.54 MB', '15,360 TB')
     """
-    for unit in ("B", "kB", "MB", "GB"):
+    for unit in ("B", "kB", "MB", "GB", "TB"):
         if abs(size) < 999.5:
             return f"{size:.3g} {unit}"
         size /= 1000
-    return f"{size:.3g} TB"
+    return f"{1000 * size:,.0f} TB"
 
 
 def printable(text: str) -> str:

@@ -71,6 +71,8 @@ def plain(value: Any) -> Any:
         return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, set | frozenset):
+        return sorted((plain(entry) for entry in value), key=str)
     if isinstance(value, tuple | list | Iterator):
         return [plain(entry) for entry in value]
     return str(value)

@@ -9,7 +9,7 @@ from records import Within, cases, differences, kept, parts, plain, refused, run
 ALL = [(part, name) for part in parts() for name in cases(part)]
 
 
-@pytest.mark.parametrize(("part", "name"), ALL, ids="/".join)
+@pytest.mark.parametrize(("part", "name"), ALL, ids=map("/".join, ALL))
 def test_what_is_shown_is_on_record(part, name):
     record = kept(part)
     remedy = f"PYTHONPATH=. python tests/records/records.py {part}"

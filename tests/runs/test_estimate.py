@@ -34,6 +34,7 @@ def test_the_time_of_all_rounds():
         "about 3:00 min: 1,200 local steps of 250 ms, and 10 evaluations of 3 s; fewer --rounds"
     )
     assert "12 local steps of 1.43 s, and 2 evaluations of 999 ms;" in str(Estimate(12, 1.434, 2, 0.999))
+    assert "12 local steps of 1 s, and 2 evaluations of 23:54 min;" in str(Estimate(12, 0.9996, 2, 1434.0))
 
 
 def test_a_resumed_run_has_not_timed_an_evaluation():
@@ -61,7 +62,9 @@ def parts(monkeypatch):
     [
         (None, 5, 0, 1, 1, (5 * 2 * (4 + 2 + 1 + 1), 5, 1)),
         (2, 5, 0, 2, 3, (5 * 2 * 4, 3, 2)),
-        (3, 7, 4, 3, 2, (3 * 3 * 4, 1, 2)),
+        (3, 7, 4, 3, 2, (3 * 3 * 4, 2, 2)),
+        (None, 10, 3, 4, 1, (7 * 2 * (4 + 2 + 1 + 1), 3, 1)),
+        (None, 10, 10, 4, 1, (0, 0, 1)),
     ],
 )
 def test_what_is_left_of_a_run(parts, cohort, rounds, done, every, workers, expected):
