@@ -23,17 +23,17 @@ STORED = Path(__file__).parents[2] / "docs" / "figures"
 
 
 def figures_of(values: Any) -> list[float]:
-    """Return number, ends, mean and a mean that depends on the order of numbers; those that are not finite count 0."""
+    """Return number, ends, and a mean that depends on the order of numbers; those that are not finite count 0."""
     flat = np.asarray(values, dtype=float).ravel()
     finite = np.where(np.isfinite(flat), flat, 0.0)
     if not len(flat):
         return [0]
     places = np.linspace(1.0, 2.0, len(flat))
-    return [len(flat), *(_digits(one) for one in (finite.min(), finite.max(), finite.mean(), places @ finite))]
+    return [len(flat), *(_digits(one) for one in (finite.min(), finite.max(), places @ finite))]
 
 
 def _digits(value: float) -> float:
-    return float(f"{value:.8g}")
+    return float(f"{value:.7g}")
 
 
 def _colour(colour: Any) -> str:
@@ -58,7 +58,8 @@ def _collection(one: Collection) -> list[Any]:
     points = np.concatenate(parts) if parts else np.zeros((0, 2))
     look = f"{_colour(one.get_facecolor())} {_colour(one.get_edgecolor())} {len(parts)}"
     offsets = np.asarray(one.get_offsets(), float)
-    return [label, look, figures_of(points[:, 0]), figures_of(points[:, 1]), figures_of(offsets)]
+    found = [label, look, figures_of(points[:, 0]), figures_of(points[:, 1])]
+    return [*found, figures_of(offsets)] if offsets.any() else found
 
 
 def _legend(legend: Any) -> list[str]:

@@ -15,7 +15,10 @@ COLUMNS = ["stage", "split", "clients", "method", "seed", "rate", "round", "valu
 
 def _table(*tries, ends=()):
     rows = [("choice", *line, seed, rate, 3, value, 0, failed) for line, seed, rate, value, failed in tries]
-    return pd.DataFrame([*rows, *(("run", *line, seed, rate, 5, value, 0, failed) for line, seed, rate, value, failed in ends)], columns=COLUMNS)
+    return pd.DataFrame(
+        [*rows, *(("run", *line, seed, rate, 5, value, 0, failed) for line, seed, rate, value, failed in ends)],
+        columns=COLUMNS,
+    )
 
 
 A, B, C, D = ("IID", 4, "FedAvg"), ("IID", 4, "FedLin"), ("skewed", 1, "FedAvg"), ("skewed", 4, "FedAvg")
@@ -38,15 +41,28 @@ def rates_chosen_by_little():
 
 
 def failed_runs_by_line():
-    ends = [(A, 0, 0.3, 0.5, 0), (A, 1, 0.3, nan, 1), (B, 0, 0.1, nan, 1), (B, 1, 0.1, nan, 1), (C, 0, 0.3, 0.5, 0), (D, 0, 0.3, 0.5, 0)]
+    ends = [
+        (A, 0, 0.3, 0.5, 0),
+        (A, 1, 0.3, nan, 1),
+        (B, 0, 0.1, nan, 1),
+        (B, 1, 0.1, nan, 1),
+        (C, 0, 0.3, 0.5, 0),
+        (D, 0, 0.3, 0.5, 0),
+    ]
     yield disclosures.failed_runs(_table(*INSIDE, ends=ends)), disclosures.failed_runs(_table(*INSIDE, ends=ends[:1]))
     yield disclosures.failed_runs(_table(ends=ends[1:4])), disclosures.failed_runs(pd.DataFrame({"stage": ["run"]}))
 
 
 def borrowed_rates():
     ends = [(line, 0, rate, 0.5, 0) for line, rate in ((A, 0.3), (B, 0.1), (C, 0.3), (D, nan))]
-    yield disclosures.borrowed_rates(_table(*INSIDE, ends=ends)), disclosures.borrowed_rates(_table(*INSIDE, ends=ends[:1]))
-    yield disclosures.borrowed_rates(_table(ends=ends)), disclosures.borrowed_rates(_table(*INSIDE, *LOW, ends=ends[:3]))
+    yield (
+        disclosures.borrowed_rates(_table(*INSIDE, ends=ends)),
+        disclosures.borrowed_rates(_table(*INSIDE, ends=ends[:1])),
+    )
+    yield (
+        disclosures.borrowed_rates(_table(ends=ends)),
+        disclosures.borrowed_rates(_table(*INSIDE, *LOW, ends=ends[:3])),
+    )
 
 
 def scales_in_a_line():
@@ -63,7 +79,10 @@ def scales_of_mixed_designs():
             ("fedlin", "fashion-mnist", "resnet10", 2000, {"width": 16, "side": 14}),
         )
     ]
-    for designs in ([Design((line,), 4 + place, place + 1) for place, line in enumerate(lines)], [Design(tuple(lines[:1]), 1, 1)]):
+    for designs in (
+        [Design((line,), 4 + place, place + 1) for place, line in enumerate(lines)],
+        [Design(tuple(lines[:1]), 1, 1)],
+    ):
         yield disclosures.scale_line(SimpleNamespace(designs=lambda settings, designs=designs: designs), Settings())
 
 

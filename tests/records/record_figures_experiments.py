@@ -53,11 +53,17 @@ def means_over_seeds():
 def _table():
     rows = [
         ("choice", "FedAvg", 2, 99, 0.1, 3, 0.5, 10, 0),
-        *(("run", "FedAvg", 2, seed, 0.1, turn, 0.1 * turn + 0.01 * seed, 7 * turn, 0) for seed in (0, 1) for turn in (0, 2, 4)),
+        *(
+            ("run", "FedAvg", 2, seed, 0.1, turn, 0.1 * turn + 0.01 * seed, 7 * turn, 0)
+            for seed in (0, 1)
+            for turn in (0, 2, 4)
+        ),
         *(("run", "FedLin", 3, 0, 0.3, turn, 0.4 - 0.05 * turn, 9 * turn, 0) for turn in (4, 0, 2)),
         ("run", "FedLin", 3, 1, 0.3, 4, nan, 0, 1),
     ]
-    return pd.DataFrame(rows, columns=["stage", "method", "clients", "seed", "rate", "round", "value", "bytes", "failed"])
+    return pd.DataFrame(
+        rows, columns=["stage", "method", "clients", "seed", "rate", "round", "value", "bytes", "failed"]
+    )
 
 
 def final_values():
@@ -78,16 +84,27 @@ def trials_of_lines():
 
 def designs_and_their_seeds():
     other = replace(LINE, keys={"method": "FedLin", "clients": 4}, tuned=False)
-    for design in (Design((LINE, other), 5, 3, (0.1, 0.2), 2), Design((LINE, other), 5, 3, (0.1,)), Design((LINE,), 5, 0)):
+    for design in (
+        Design((LINE, other), 5, 3, (0.1, 0.2), 2),
+        Design((LINE, other), 5, 3, (0.1,)),
+        Design((LINE,), 5, 0),
+    ):
         yield design.runs, design.own_seeds(Settings()), design.own_seeds(Settings(seed=3))
     yield choice_seeds(Settings()), choice_seeds(Settings(seed=3))
     yield refused(Design, (), 5, 3), refused(Design, (LINE, replace(other, keys={"method": "x"})), 5, 3)
     yield refused(Design, (LINE, replace(other, rate_of="b")), 5, 3, (0.1,))
-    yield refused(Design, (replace(LINE, tuned=False),), 5, 3, (0.1,)), Design((LINE, replace(other, rate_of="b")), 1, 1).rates
+    yield (
+        refused(Design, (replace(LINE, tuned=False),), 5, 3, (0.1,)),
+        Design((LINE, replace(other, rate_of="b")), 1, 1).rates,
+    )
 
 
 def labels_of_equal_trials():
-    trials = [LINE.trial(3, (0,), 0.1), LINE.trial(3, (0,), 0.2), replace(LINE, keys={"method": "x"}).trial(3, (0,), 0.2)]
+    trials = [
+        LINE.trial(3, (0,), 0.1),
+        LINE.trial(3, (0,), 0.2),
+        replace(LINE, keys={"method": "x"}).trial(3, (0,), 0.2),
+    ]
     return [trial.label for trial in number_alike(trials)]
 
 
@@ -118,31 +135,56 @@ def rates_by_two_seeds():
     for values in (
         {(0.1, 0): 0.8, (0.3, 0): 0.799, (1.0, 0): 0.5, (0.1, 1): 0.7, (0.3, 1): 0.71},
         {(0.1, 0): 0.8, (0.3, 0): 0.799, (1.0, 0): 0.5, (0.1, 1): 0.7},
-        *({(0.1, 0): 0.8, (0.3, 0): 0.8, (1.0, 0): 0.795}, {(0.3, 0): 0.0, (0.1, 0): 0.0}, {(0.3, 0): 0.8, (0.1, 0): 0.7949}),
+        *(
+            {(0.1, 0): 0.8, (0.3, 0): 0.8, (1.0, 0): 0.795},
+            {(0.3, 0): 0.0, (0.1, 0): 0.0},
+            {(0.3, 0): 0.8, (0.1, 0): 0.7949},
+        ),
     ):
         yield rates.best_rate(values), rates.close_to_best(values)
 
 
 def rates_and_seeds_in_words():
     choice = pd.DataFrame({"rate": [0.3, 1.0, 0.1, 3.0], "seed": [99, 98, 99, 99]})
-    yield rates.describe_rates(choice, (0.1, 0.3)), rates.describe_rates(choice[:0], (0.1,)), rates.describe_seeds(choice)
+    yield (
+        rates.describe_rates(choice, (0.1, 0.3)),
+        rates.describe_rates(choice[:0], (0.1,)),
+        rates.describe_seeds(choice),
+    )
     yield rates.describe_rates(choice[:1], (0.1, 0.3)), rates.describe_seeds(choice[2:])
 
 
 def counts_of_effects():
-    for some in ([ABOVE], [ABOVE, BELOW, OPEN, SHORT], [BELOW, BELOW], [NONE], [ABOVE, NONE], [OPEN], [SHORT, SHORT], []):
+    for some in (
+        [ABOVE],
+        [ABOVE, BELOW, OPEN, SHORT],
+        [BELOW, BELOW],
+        [NONE],
+        [ABOVE, NONE],
+        [OPEN],
+        [SHORT, SHORT],
+        [],
+    ):
         yield count_effects("A", "B", some), lead_headline("A", "B", some), lead_headline("A", "B", some, "forms")
-    yield lead_headline("A", "B", [ABOVE] * 3), lead_headline("A", "B", [BELOW, ABOVE]), lead_headline("A", "B", [OPEN, SHORT])
+    yield (
+        lead_headline("A", "B", [ABOVE] * 3),
+        lead_headline("A", "B", [BELOW, ABOVE]),
+        lead_headline("A", "B", [OPEN, SHORT]),
+    )
 
 
 VALUES = (
-    Value("IID", "FedAvg", 80.0, 78.04, 1.26), Value("IID", "FedLin", 70.0, 85.0, nan, 1),
-    Value("not IID", "FedAvg", None, nan, nan, 2), Value("not IID", "FedLin", 60.0, 50.0, 0.5, same_data=False),
-)  # fmt: skip
+    Value("IID", "FedAvg", 80.0, 78.04, 1.26),
+    Value("IID", "FedLin", 70.0, 85.0, nan, 1),
+    Value("not IID", "FedAvg", None, nan, nan, 2),
+    Value("not IID", "FedLin", 60.0, 50.0, 0.5, same_data=False),
+)
 CONTRASTS = (
-    Contrast("A minus B", "IID", 2.0, ABOVE), Contrast("A minus B", "not IID", -1.0, BELOW),
-    Contrast("A minus C", "IID", None, Effect(1, 0.01, inf, inf)), Contrast("A minus C", "late", 0.0, SHORT),
-)  # fmt: skip
+    Contrast("A minus B", "IID", 2.0, ABOVE),
+    Contrast("A minus B", "not IID", -1.0, BELOW),
+    Contrast("A minus C", "IID", None, Effect(1, 0.01, inf, inf)),
+    Contrast("A minus C", "late", 0.0, SHORT),
+)
 
 
 def rows_of_tables():
@@ -159,7 +201,11 @@ def table_alone():
 
 
 def text_tables():
-    rows = [[Cell("group", bold=True)], [Cell("a"), Cell("1", 0.4), Cell("2", -0.05)], [Cell("more", bold=True), Cell("x", -3.0)]]
+    rows = [
+        [Cell("group", bold=True)],
+        [Cell("a"), Cell("1", 0.4), Cell("2", -0.05)],
+        [Cell("more", bold=True), Cell("x", -3.0)],
+    ]
     yield picture(draw_text_table, ["", "one", "two"], rows, (2.0, 1.0, 1.5))
     axes = Picture().subplots()
     fill_table(axes, ["h"], [[Cell("t", 1.0)]], [1.0], 7)
@@ -174,7 +220,9 @@ def plans_by_machine():
 
 
 def figures_with_runs():
-    return {one.id: needs_runs(one) for one in select(("rmt/", "rolora/", "fedloru/", "training/methods", "fedlrt/fig-5"))}
+    return {
+        one.id: needs_runs(one) for one in select(("rmt/", "rolora/", "fedloru/", "training/methods", "fedlrt/fig-5"))
+    }
 
 
 @dataclass(frozen=True)
@@ -195,10 +243,34 @@ def values_of_sizes():
 
 
 def values_of_lines():
-    lines = (LINE, replace(LINE, keys={"method": "FedLoRA", "clients": 4}, algorithm="fedlora", options={"rank": 2, "epochs": 3}))
-    for design in (Design(lines, 5, 3, (0.3, 0.1), 2), Design(lines[:1], 5, 0, (0.3, 0.1), 2), Design(lines[1:], 5, 1, (0.3,))):
+    lines = (
+        LINE,
+        replace(LINE, keys={"method": "FedLoRA", "clients": 4}, algorithm="fedlora", options={"rank": 2, "epochs": 3}),
+    )
+    for design in (
+        Design(lines, 5, 3, (0.3, 0.1), 2),
+        Design(lines[:1], 5, 0, (0.3, 0.1), 2),
+        Design(lines[1:], 5, 1, (0.3,)),
+    ):
         found = values_of([design])
-        yield {name: {key: str(of.get(key)) for key in ("data", "rounds", "seeds", "steps", "epochs", "rank", "learning_rate", "rates tried", "tuning_rounds", "clients")} for name, of in found.items()}
+        yield {
+            name: {
+                key: str(of.get(key))
+                for key in (
+                    "data",
+                    "rounds",
+                    "seeds",
+                    "steps",
+                    "epochs",
+                    "rank",
+                    "learning_rate",
+                    "rates tried",
+                    "tuning_rounds",
+                    "clients",
+                )
+            }
+            for name, of in found.items()
+        }
 
 
 def settings_that_differ():
@@ -214,23 +286,45 @@ def settings_that_differ_in_runs_of_language_models():
 def differences_in_words():
     rows = [Difference("layers", "*.layer.4.*, *.layer.5.*", "block 1"), Difference("batch", "128", "32")]
     figure = select(["fedlrt/fig-8"])[0]
-    yield describe(rows), describe([]), with_beyond(figure, rows), page([("a/b", tuple(rows)), ("a/c", tuple(rows)), ("d", ())])
+    yield (
+        describe(rows),
+        describe([]),
+        with_beyond(figure, rows),
+        page([("a/b", tuple(rows)), ("a/c", tuple(rows)), ("d", ())]),
+    )
     yield with_beyond(figure, [Difference("warm start", "x", "y")])
 
 
 WORK = Work(
     (
-        Design((LINE, replace(LINE, keys={"method": "FedLin", "clients": 2}, options={"clients": 2, "steps": 3}, tuned=False)), 4, 5, (0.1, 0.3), 2),
-        Design((Line({"method": "m"}, "fedavg", "mnist", {"learning_rate": 0.5, "model": "small", "clients": 3}),), 6, 2),
+        Design(
+            (
+                LINE,
+                replace(LINE, keys={"method": "FedLin", "clients": 2}, options={"clients": 2, "steps": 3}, tuned=False),
+            ),
+            4,
+            5,
+            (0.1, 0.3),
+            2,
+        ),
+        Design(
+            (Line({"method": "m"}, "fedavg", "mnist", {"learning_rate": 0.5, "model": "small", "clients": 3}),), 6, 2
+        ),
     ),
-    Settings("laptop", seed=1), "cuda:1", 4, ("small",),
-)  # fmt: skip
+    Settings("laptop", seed=1),
+    "cuda:1",
+    4,
+    ("small",),
+)
 
 
 def tasks_and_their_order():
     for work in (WORK, replace(WORK, device="cpu"), replace(WORK, together=2), replace(WORK, processors=())):
         for group in (0, 1):
-            yield [[task.text, str(task.order), task.metric, task.trial.rounds] for task in (*work.choices(group), *work.runs(group, 0.1 if not group else None)[:4])]
+            yield [
+                [task.text, str(task.order), task.metric, task.trial.rounds]
+                for task in (*work.choices(group), *work.runs(group, 0.1 if not group else None)[:4])
+            ]
             yield [work.place(task.trial) for task in work.runs(group, 0.1)[:2]]
 
 

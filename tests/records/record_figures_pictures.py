@@ -7,8 +7,8 @@ from figures.curves.method_comparison import draw as draw_methods
 from figures.fedlrt.communication import draw_communication
 from figures.fedlrt.fig3 import draw_fig3
 from figures.fedlrt.vision import draw_vision
-from figures.hessian.covariance import draw_covariance_figure
 from figures.hessian.alignment import draw_client_alignment
+from figures.hessian.covariance import draw_covariance_figure
 from figures.hessian.edge_of_stability import draw_edge
 from figures.hessian.predictions import draw_predictions
 from figures.hessian.spectra import draw_samples
@@ -80,7 +80,12 @@ def predictions_by_samples():
 
 
 def spectra_by_samples():
-    return picture(draw_samples, stored("hessian-fmnist-exact", subset="0|1", index="0|1|2|5|20|202|1797|3393|3575|3593|3594", M="100|1000|60000"))
+    return picture(
+        draw_samples,
+        stored(
+            "hessian-fmnist-exact", subset="0|1", index="0|1|2|5|20|202|1797|3393|3575|3593|3594", M="100|1000|60000"
+        ),
+    )
 
 
 def sizes_of_language_models():

@@ -10,8 +10,8 @@ from figures.fedloru.language_ranks import draw_language_ranks
 from figures.fedloru.paper_scale import draw as draw_paper_scale
 from figures.fedloru.trained_ranks import draw_ranks
 from figures.rolora import language
-from figures.rolora.fig2 import draw_fig2
 from figures.rolora.ffa import draw_ffa
+from figures.rolora.fig2 import draw_fig2
 from figures.rolora.mechanism import draw_mechanism
 from figures.rolora.tables import draw_by_method, draw_glue
 

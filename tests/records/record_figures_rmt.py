@@ -39,7 +39,9 @@ def deviations_of_stable_ranks():
 
 def first_dimension_of_a_gap_in_every_draw():
     for positive in ((0.5, 1.0, 1.0), (1.0, 0.9, 1.0), (1.0, 1.0, 1.0), (1.0, 1.0, 0.99)):
-        rows = [{"quantity": "gap", "R": R, "positive": share} for R, share in zip((10, 100, 1000), positive, strict=True)]
+        rows = [
+            {"quantity": "gap", "R": R, "positive": share} for R, share in zip((10, 100, 1000), positive, strict=True)
+        ]
         yield stable_rank.stable_rank_headline(pd.DataFrame(rows))
 
 
@@ -47,7 +49,11 @@ def stable_ranks_by_samples():
     settings = Sized(own=sample_size.SampleSizeSizes(2000, (20, 80, 120, 2000), 3))
     table = sample_size.sample_size_data(settings)
     yield columns(table)
-    yield sample_size.sample_size_headline(table), sample_size.sample_size_found(table), sample_size.sample_size_sizes(table)
+    yield (
+        sample_size.sample_size_headline(table),
+        sample_size.sample_size_found(table),
+        sample_size.sample_size_sizes(table),
+    )
 
 
 def noise_and_printed_bounds():
@@ -71,13 +77,22 @@ def weights_on_the_bulk():
 
 def printed_alignments():
     for slopes in ((1.0, 0.7, 0.5, -0.8), (0.1, 0.7, 0.5, -0.8), (0.0, 0.0, 0.0, 2.0)):
-        yield [alignment.printed_alignment(ClientGradients(slopes, noise_square=0.1), rank) for rank in (1, 2, 4, 6) if slopes[0]]
+        yield [
+            alignment.printed_alignment(ClientGradients(slopes, noise_square=0.1), rank)
+            for rank in (1, 2, 4, 6)
+            if slopes[0]
+        ]
 
 
 def spectra():
     table = spectrum.spectrum_data(Sized(own=spectrum.SpectrumSizes(40, 2, 200, 2, 5)))
     for kind, part in table.groupby("kind", sort=False):
-        yield kind, len(part), int(part.R.iloc[0]), [figures_of(part[name]) for name in ("at", "value", "draw", "predicted")]
+        yield (
+            kind,
+            len(part),
+            int(part.R.iloc[0]),
+            [figures_of(part[name]) for name in ("at", "value", "draw", "predicted")],
+        )
     yield spectrum.spectrum_headline(table), spectrum.spectrum_found(table), spectrum.spectrum_sizes(table)
 
 

@@ -14,18 +14,33 @@ from toymodels.regression import regression
 
 
 def _problem(own=0.0, samples=None, seed=0):
-    return regression(6, 4, 3, np.random.default_rng(seed), samples=samples, heterogeneity=own, sine=0.8, constants=False)
+    return regression(
+        6, 4, 3, np.random.default_rng(seed), samples=samples, heterogeneity=own, sine=0.8, constants=False
+    )
 
 
 def angles_by_iteration():
-    for own, samples, fresh in ((0.0, None, None), (0.5, None, None), (0.0, 12, None), (0.0, 12, np.random.default_rng(5))):
+    for own, samples, fresh in (
+        (0.0, None, None),
+        (0.5, None, None),
+        (0.0, 12, None),
+        (0.0, 12, np.random.default_rng(5)),
+    ):
         problem = _problem(own, samples)
         angles, state = runs.run_exact(problem, 0.3, 3, fresh)
-        yield angles, runs.rate_of(problem, 0.3), runs.angle_of(problem, state), figures_of(abs(state.A["W"] @ state.B["W"]))
+        yield (
+            angles,
+            runs.rate_of(problem, 0.3),
+            runs.angle_of(problem, state),
+            figures_of(abs(state.A["W"] @ state.B["W"])),
+        )
 
 
 def largest_ratios():
-    return [angle.worst_ratio(np.array(of)) for of in ([0.9, 0.5, 0.4], [0.4, 0.5, 1e-11], [1e-11, 0.5, 0.1], [1e-12, 1e-13])]
+    return [
+        angle.worst_ratio(np.array(of))
+        for of in ([0.9, 0.5, 0.4], [0.4, 0.5, 1e-11], [1e-11, 0.5, 0.1], [1e-12, 1e-13])
+    ]
 
 
 def angles_in_expectation():
@@ -112,11 +127,17 @@ def table_of_aggregations():
         row
         for place, case in enumerate(aggregations.CASES)
         for number, method in enumerate(aggregations.METHODS)
-        for row in aggregations._rows(case, method, 0.5 / 2**number, 0.1 * place, courses[: 1 + (number + place) % 3], 3)
+        for row in aggregations._rows(
+            case, method, 0.5 / 2**number, 0.1 * place, courses[: 1 + (number + place) % 3], 3
+        )
     ]
     table = pd.DataFrame(rows)
     yield columns(table, every=7), aggregations._rows("c", "m", 0.1, 0.0, [], 2)
-    yield aggregations.aggregation_headline(table), aggregations.aggregation_found(table), aggregations.aggregation_sizes(table)
+    yield (
+        aggregations.aggregation_headline(table),
+        aggregations.aggregation_found(table),
+        aggregations.aggregation_sizes(table),
+    )
     few = table[table["case"].isin(("equal, samples", "different, samples")) & table.method.isin(("RoLoRA", "FedAvg"))]
     yield picture(aggregations.draw_aggregations, few)
 
@@ -128,16 +149,32 @@ def best_rates():
 
 
 def plateaus_in_words():
-    for mean, half in ((0.55, 0.05), (0.55, 0.051), (0.45, 0.04), (0.45, 0.05), (0.7, 0.09), (0.7, 0.1), (0.5, 0.0), (0.6, float("nan"))):
+    for mean, half in (
+        (0.55, 0.05),
+        (0.55, 0.051),
+        (0.45, 0.04),
+        (0.45, 0.05),
+        (0.7, 0.09),
+        (0.7, 0.1),
+        (0.5, 0.0),
+        (0.6, float("nan")),
+    ):
         yield fig2.plateau(mean, half)
 
 
 def cells_of_printed_tables():
     for data in (tables.table_1_data, tables.table_6_data, tables.table_2_data, tables.table_12_data):
         table = data(Settings())
-        yield [figures_of(table[name]) for name in ("published", "deviation", "recomputed", "difference")], tables.table_sizes(table)
+        yield (
+            [figures_of(table[name]) for name in ("published", "deviation", "recomputed", "difference")],
+            tables.table_sizes(table),
+        )
         yield list(dict.fromkeys(table.setting)), list(dict.fromkeys(table.column)), list(dict.fromkeys(table.method))
-    yield tables.mmlu_found(table), tables.trials_found(tables.table_2_data(Settings())), tables.table_6_found(tables.table_6_data(Settings()))
+    yield (
+        tables.mmlu_found(table),
+        tables.trials_found(tables.table_2_data(Settings())),
+        tables.table_6_found(tables.table_6_data(Settings())),
+    )
 
 
 def counts_of_right_answers():
@@ -157,13 +194,19 @@ def differences_that_rounding_explains():
 
 def printed_tables():
     for table in (printed.TABLE_1, printed.TABLE_2, printed.TABLE_6, printed.TABLE_10):
-        yield [f"{row.name}: {' '.join(f'{s.mean} {s.deviation}' for s in row.scores.values())} {row.average}" for row in table]
+        yield [
+            f"{row.name}: {' '.join(f'{s.mean} {s.deviation}' for s in row.scores.values())} {row.average}"
+            for row in table
+        ]
     yield [f"{name}: {' '.join(s.mean for s in of.values())}" for name, of in printed.TABLE_12.items()]
     yield str(printed.MMLU), str(printed.TESTS), str(dict(printed.TABLE_4))
 
 
 def layers_of_printed_tables():
-    sets = [*printed.TABLE_5.values(), *(one for of in (*printed.TABLE_7.values(), *printed.TABLE_8.values()) for one in of.values())]
+    sets = [
+        *printed.TABLE_5.values(),
+        *(one for of in (*printed.TABLE_7.values(), *printed.TABLE_8.values()) for one in of.values()),
+    ]
     yield [f"{where.matrices} {where.first} {where.last} {where.layers} {where.adapted}" for where in sets]
     yield str(printed.TABLE_9), str(printed.TABLE_11)
 
