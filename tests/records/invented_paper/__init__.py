@@ -1,0 +1,1 @@
+"""An invented paper about squares, for records of the engine and of the pages."""
