@@ -2,6 +2,7 @@
 
 from invented_paper.bounds import FIX, HALF, bound, declared
 from invented_paper.bounds import half as judge_half
+
 from paper_checks.claim import AS_CORRECTED, LITERAL, Intended
 
 
@@ -35,6 +36,7 @@ MISPRINT = declared(
     intended=Intended(AS_CORRECTED, "the text says 1"),
     correction=FIX,
     importance="detail",
+    uses=("invented/prop-1",),
 )
 STUB = declared("eq-9", whole, expect=("not checkable here", None), expect_reason="no check yet", where="Section 7")
 SETTING = declared(
@@ -47,4 +49,5 @@ SETTING = declared(
     intended=Intended("literal", "Section 6 says so"),
     seen_in=("invented/fig-2",),
     also=("invented/alg-1b",),
+    uses=("invented/lem-2", "invented/elsewhere"),
 )

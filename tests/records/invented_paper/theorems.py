@@ -2,6 +2,7 @@
 
 from invented_paper.bounds import CONTROL, FIX, bound, declared
 from invented_paper.bounds import half as judge_half
+
 from paper_checks.claim import Best, Dropped
 
 

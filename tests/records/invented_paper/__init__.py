@@ -1,1 +1,0 @@
-"""An invented paper about squares, for records of the engine and of the pages."""
