@@ -161,7 +161,8 @@ class _Reader:
                 self._environment(node, statement, holder)
             elif isinstance(node, LatexMathNode):
                 if node.displaytype == "display" and _TAG.search(node.latex_verbatim()):
-                    self._equation(node.pos, node.pos + node.len, node.latex_verbatim(), statement, counts=False)
+                    inner = node.latex_verbatim().removeprefix(node.delimiters[0]).removesuffix(node.delimiters[1])
+                    self._equation(node.pos, node.pos + node.len, inner, statement, counts=False)
             elif getattr(node, "nodelist", None):
                 self._walk(node.nodelist, statement, holder)
 

@@ -156,7 +156,12 @@ def _cited(options: str, keys: str) -> str:
 
 def formula(body: str, environment: str = "") -> str:
     """Return a formula without its labels and numbers; several lines become one aligned block."""
-    body = re.sub(r"\\label\s*\{[^{}]*\}|\\(?:nonumber|notag)(?![A-Za-z])|\\tag\*?\s*\{[^{}]*\}", "", body)
+    body = re.sub(
+        r"\\label\s*\{[^{}]*\}|\\(?:nonumber|notag)(?![A-Za-z])|"
+        r"\\tag\*?\s*\{(?:[^{}]|\{[^{}]*\})*\}",
+        "",
+        body,
+    )
     body = re.sub(
         r"\\begin\s*\{(?:equation|subequations|math|displaymath|align|gather)\*?\}|"
         r"\\end\s*\{(?:equation|subequations|math|displaymath|align|gather)\*?\}",

@@ -48,7 +48,7 @@ _SIZES = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 """Units of size that mean one thing; B is a billion or bytes, and m has more meanings."""
 _ALONE = ("B", "m")
 """Units whose meaning is open, so they are compared only with each other."""
-_UNITS = r"%|[KMGT]i?B|[kKMGTBm]|ms|s|h|min|GFLOPs|x|×|bits?|bytes?|pp|points?|pts?"
+_UNITS = r"%|[KMGT]i?B|ms|min|[kKMGTBm]|s|h|GFLOPs|x|×|bits?|bytes?|pp|points?|pts?"
 _MARKUP = re.compile(
     r"\\(?:math(?:bf|rm|it|sf|tt)|text(?:bf|it|rm|sf|tt)?|boldsymbol|"
     r"bm|underline|emph|scriptsize|small|tiny|footnotesize|"

@@ -70,7 +70,7 @@ def read_size(number: str, unit: str) -> Size:
     """Return a size from its number and its unit."""
     prefix = unit[0].lower() if unit[0].lower() in "kmgtp" and unit.lower() not in ("b", "bytes") else ""
     bits = unit.endswith("b") or "bit" in unit
-    return Size(Number(plain_digits(number)), _PREFIX[prefix], "i" in unit[1:2], bits, unit)
+    return Size(Number(plain_digits(number)), _PREFIX[prefix], unit[1:3].lower() == "ib", bits, unit)
 
 
 def sizes(document: Document) -> Iterator[Candidate]:

@@ -177,6 +177,14 @@ def test_counters_that_a_paper_moves_are_followed(tmp_path, body, numbers):
     assert document.notes == ()
 
 
+@pytest.mark.parametrize(
+    "display", [r"\[ a \tag{A} \]", r"$$ a \tag{\ref{q}'} $$", r"\begin{equation} a \tag{$*$} \end{equation}"]
+)
+def test_a_tagged_formula_is_read_without_its_tag_and_delimiters(tmp_path, display):
+    (tmp_path / "a.tex").write_text(rf"\documentclass{{article}}\begin{{document}} Words. {display} \end{{document}}")
+    assert [item.text for item in read_document(str(tmp_path / "a.tex")).items] == ["$a$"]
+
+
 def test_a_value_of_a_counter_that_is_not_read_is_named(tmp_path):
     text = "\\documentclass{article}\\begin{document}\nx \\setcounter{equation}{\\total{x}}"
     (tmp_path / "a.tex").write_text(text + "\\setcounter{page}{\\total{x}}\n" + X + r"\end{document}")

@@ -22,6 +22,8 @@ RATERS, PEOPLE = "The $n = 20@$ raters gave a mean of 3.47.", "The @ participant
 QUESTIONS, MEANS = r"On @ questions the accuracy was 71.3\%.", "The $n = 20$ raters gave a mean of @."
 PARENTHESES, COUNT, SHARE = "All raters (n = @) gave a mean of 3.47.", "In 45 of 60 @.", "Of all, @ are right."
 SIZE = "A message has @ (1.5 GB)."
+WORDED = "A message has 1500 MB (@)."
+TIMES = table("Method & A & B & Total", "one & 1.0 ms & 2.0 ms & 3.0", "two & 2.0 ms & 2.0 ms & 4.0", "three & @")
 SUM = table("Method & A & B & Total", "one & 1K & 2K & 3K", "two & 500 & 2K & 2.5K", "three & 1.5M & 500K & @")
 HEADINGS = table(
     "Method & A (K) & B (K) & Total (M)", "one & 500 & 500 & 1.00", "two & 250 & 500 & 0.75", "three & 500 & 1500 & @"
@@ -59,6 +61,8 @@ WRONG = [
     (SHARE, r"1,700 of 2\,800 (67.0\%) | 2\,800 of 1\,700 | 12{,}000 of 9{,}000"),
     (SIZE, r"150 MB | 15\,000 MB"),
     (QUOTED, "91.8"),
+    (WORDED, "1.55 gigabytes | 1500 kilobytes"),
+    (TIMES, "1.0 ms & 4.0 ms & 6.0"),
     (SUM, "2.3M | 2300K"),
     (HEADINGS, "2.20"),
     (BOLD, "1999 | 1.9K"),
@@ -85,6 +89,8 @@ FINE = [
         r"1,700 of 2\,800 (60.7\%) | 1\,700 of 2,000 | 3 of 2K | 3 of 2 thousand | 30 of 20~000 | 3~000 of 4~000 (7\%)",
     ),
     (SIZE, r"1{,}500 MB | 1\,500 MB | 1~500 MB | 1,5 GB | 1500 MB"),
+    (WORDED, "1.50 gigabytes | 1.50 GB | 1430.5 MiB"),
+    (TIMES, "1.0 ms & 4.0 ms & 5.0"),
     (QUOTED, "12,991.8 | 9{,}391.8 | 91.2"),
     (SUM, "2.0M | 2M | 2000K | 3 MB | 2.0B"),
     (HEADINGS, "2.00"),
