@@ -321,7 +321,7 @@ def unwanted_words(text):
     if not PERHAPS.search(text):
         return
     tree = ast.parse(text)
-    documented = {id(node.value) for node in ast.walk(tree) if is_documentation(node)}
+    documented = {id(node.value) for node in statements(tree) if is_documentation(node)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             for found in UNWANTED.finditer(node.value):
