@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 import shlex
+import sys
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +33,8 @@ def import_alone(name: str) -> ModuleType:
     Raises:
         LedgerError: It changes settings of the process.
     """
+    if name in sys.modules:  # nothing is left to draw or to change
+        return importlib.import_module(name)
     try:
         with generators_seeded(crc32(name.encode())), settings_kept(name):
             return importlib.import_module(name)

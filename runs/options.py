@@ -208,7 +208,7 @@ class _Walk:
     taken: dict[str, Any] = field(default_factory=dict)
 
     def part(self, kind: Any, prefix: str, fixed: Mapping[str, Any], default: Any = MISSING) -> Callable[[], Any]:
-        hints, texts = get_type_hints(kind), attribute_texts(kind)
+        hints, texts = _hints(kind), attribute_texts(kind)
         parts: dict[str, Callable[[], Any]] = {}
         for entry in fields(kind):
             if entry.name in fixed:
@@ -359,6 +359,10 @@ def attribute_texts(kind: type) -> Mapping[str, str]:
 def _plain_text(text: str) -> str:
     """Remove LaTeX commands from a text."""
     return re.sub(r"\$([^$]*)\$", lambda formula: re.sub(r"[\\{}]", "", formula[1]), text).replace("`", "")
+
+
+_hints = cache(get_type_hints)
+"""Types of the fields of a class, whose texts Python compiles at each call."""
 
 
 def _members(hint: Any) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -31,13 +32,19 @@ NamedTypes = Mapping[str, type]
 
 def named_types(*modules: ModuleType) -> NamedTypes:
     """Return the named tuples of `algorithms`, and of further modules."""
-    own = [
-        importlib.import_module(module.name)
-        for module in pkgutil.walk_packages(algorithms.__path__, f"{algorithms.__name__}.")
-    ]
+    return {**_of_algorithms(), **_named_types(modules)}
+
+
+@cache
+def _of_algorithms() -> NamedTypes:
+    found = pkgutil.walk_packages(algorithms.__path__, f"{algorithms.__name__}.")
+    return _named_types([importlib.import_module(module.name) for module in found])
+
+
+def _named_types(modules: Sequence[ModuleType]) -> NamedTypes:
     return {
         f"{kind.__module__}.{kind.__qualname__}": kind
-        for module in (*own, *modules)
+        for module in modules
         for kind in vars(module).values()
         if isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
     }

@@ -33,8 +33,8 @@ def pytest_collection():
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup():
     """Let networks that a test or its fixtures make without a seed start alike, regardless of the tests before."""
-    if "torch" in sys.modules:
-        sys.modules["torch"].manual_seed(0)
+    if torch := sys.modules.get("torch"):  # whose `manual_seed` formats the stack for devices that are not in use yet
+        (torch if torch.cuda.device_count() else torch.default_generator).manual_seed(0)
 
 
 def pytest_collection_modifyitems(items):

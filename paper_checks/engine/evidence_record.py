@@ -21,7 +21,8 @@ from paper_checks.replay import ReplayError
 from workloads.written import FolderRecord
 
 if TYPE_CHECKING:
-    from paper_checks.claim import Evidence
+    from paper_checks.claim import Claim, Evidence
+    from paper_checks.engine.judging import Judged
     from paper_checks.evaluation import Replayed
     from paper_checks.result import Result
 
@@ -63,9 +64,22 @@ class Difference:
 
 def evidence_of(result: Result) -> dict[str, Any]:
     """Return the numbers of a result by their names, as the record holds them."""
-    judged, claim = result.judged, result.claim
-    if judged is None:
+    claim = result.claim
+    if result.judged is None:
         return {}
+    numbers = judged_numbers(claim, result.judged)
+    for change in result.changes:
+        numbers[f"{' '.join((change.constant, *change.lines))} refuted"] = change.refuted
+    for answer in result.replayed:
+        numbers |= answer_of(answer)
+    numbers |= {f"{name} best": best.value for name, best in claim.best.items()}
+    if claim.id in WITH_DATA:
+        numbers = {name: value for name, value in numbers.items() if not name.endswith(" scope")}
+    return numbers
+
+
+def judged_numbers(claim: Claim, judged: Judged) -> dict[str, Any]:
+    """Return the numbers of the forms of a claim that were judged, mutants and neighbours too, by their names."""
     numbers: dict[str, Any] = {}
     for one in judged.readings(claim):
         name = "printed" if one.first else one.reading.name
@@ -80,13 +94,6 @@ def evidence_of(result: Result) -> dict[str, Any]:
             numbers |= _mutant(f"correction, {_words(constants)}", mutant)
     for side in judged.neighbours:
         numbers[f"correction, {side.constant} = {side.value:g} ok"] = side.ok
-    for change in result.changes:
-        numbers[f"{' '.join((change.constant, *change.lines))} refuted"] = change.refuted
-    for answer in result.replayed:
-        numbers |= answer_of(answer)
-    numbers |= {f"{name} best": best.value for name, best in claim.best.items()}
-    if claim.id in WITH_DATA:
-        numbers = {name: value for name, value in numbers.items() if not name.endswith(" scope")}
     return numbers
 
 
@@ -182,11 +189,15 @@ def differences(result: Result, record: Mapping[str, Mapping[str, Any]]) -> Iter
     undecided = result.decision.verdict == "not checkable here" and not result.decision.defect
     if result.decision.excused or (undecided and result.claim.id not in record):
         return
-    before, found = record.get(result.claim.id, {}), evidence_of(result)
+    yield from changed(result.claim.id, record.get(result.claim.id, {}), evidence_of(result))
+
+
+def changed(claim: str, before: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[Difference]:
+    """Yield the numbers of a claim that are not those on record."""
     for name in dict.fromkeys((*before, *found)):
         relative = SEARCHED if name.endswith(": margin") else RELATIVE
         if not agree(before.get(name), found.get(name), relative):
-            yield Difference(result.claim.id, name, before.get(name), found.get(name))
+            yield Difference(claim, name, before.get(name), found.get(name))
 
 
 def agree(before: Any, found: Any, relative: float = RELATIVE) -> bool:

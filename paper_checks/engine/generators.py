@@ -7,6 +7,7 @@ import random
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import ModuleType
 
 _ENTROPY = "randbits"
 """The function of `numpy.random.bit_generator` that seeds a generator without a seed."""
@@ -31,7 +32,7 @@ def generators_seeded(seed: int) -> Iterator[None]:
     if numpy:
         numpy.seed(seed)
     if torch:
-        torch.manual_seed(seed)
+        _seed_torch(torch, seed)
     if entropy is not None:
         setattr(bits, _ENTROPY, random.Random(seed).getrandbits)
     try:
@@ -44,3 +45,13 @@ def generators_seeded(seed: int) -> Iterator[None]:
             numpy.set_state(states[1])
         if torch:
             torch.set_rng_state(states[2])
+
+
+def _seed_torch(torch: ModuleType, seed: int) -> None:
+    """Seed the generators of torch.
+
+    `torch.manual_seed` formats the stack of each call for devices that are not in use yet, which takes longer than all
+    else here. Where no device is, only the generator of the processor is left to seed.
+    """
+    devices = torch.cuda.device_count() or torch.backends.mps.is_available()
+    (torch if devices else torch.default_generator).manual_seed(seed)

@@ -5,11 +5,12 @@ from dataclasses import replace
 from itertools import groupby
 
 import pytest
-from few_draws import MANY_DRAWS, RECORD, FewDraws, forms_of
+from few_draws import MANY_DRAWS, RECORD, FewDraws, forms_of, has_few_draws, judged
+from few_draws import THEMES as OF_FEW_DRAWS
 
 from paper_checks.claim import FAILING
 from paper_checks.context import SUITE_LEVEL, Context
-from paper_checks.engine.evidence_record import Difference, agree, answer_of, differences, form_of, read_record
+from paper_checks.engine.evidence_record import Difference, agree, answer_of, changed, differences, form_of, read_record
 from paper_checks.ledger import Ledger
 from paper_checks.replay import Stored, replay_in_fresh_process
 from paper_checks.run import run
@@ -141,18 +142,19 @@ TOO_LONG = {
 
 
 def _marked(theme):
-    return pytest.param(theme, marks=pytest.mark.slow) if theme.removeprefix("paper_checks.") in LONG else theme
+    slow = theme.removeprefix("paper_checks.") in LONG | OF_FEW_DRAWS
+    return pytest.param(theme, marks=pytest.mark.slow) if slow else theme
 
 
 @pytest.mark.parametrize("theme", map(_marked, THEMES))
 def test_verdicts_and_numbers_of_a_theme_are_those_on_record(theme, monkeypatch, stored_answers):
     monkeypatch.setattr("paper_checks.run.replay_each", stored_answers)
-    changed: list[Difference] = []
+    differ: list[Difference] = []
     for result in run(THEMES[theme], ONE_THEME).results:
-        changed += differences(result, RECORDS[LEDGER.home[result.claim.id]])
+        differ += differences(result, RECORDS[LEDGER.home[result.claim.id]])
         found = f"{result.decision.verdict} ({result.decision.grade}), {result.decision.reason}"
         assert result.as_expected, f"{result.claim.id}: {found}; on record {result.claim.expect}"
-    assert not changed, "\n".join(map(str, changed))
+    assert not differ, "\n".join(map(str, differ))
 
 
 @pytest.mark.parametrize(
@@ -177,25 +179,32 @@ def test_numbers_of_each_form_are_those_on_record(claim):
             assert before.keys() - {f"{name} refuted"} <= found.keys()
 
 
+@pytest.mark.parametrize("claim", filter(has_few_draws, LEDGER.claims), ids=lambda claim: claim.id)
+def test_numbers_of_few_draws_are_those_on_record(claim):
+    """Mutants and neighbours too, in themes that `make verify` compares with the record and `make test-all` again."""
+    differ = list(changed(claim.id, FEW_DRAWS[claim.id], judged(claim)))
+    assert not differ, "\n".join(map(str, differ))
+
+
 @pytest.mark.parametrize("paper", LEDGER.papers, ids=lambda paper: paper.name)
 def test_what_each_replay_shows_is_on_record(paper, stored_answers):
-    changed = []
+    differ = []
     for claim in paper.claims():
         before = RECORDS[paper].get(claim.id, {})
         for answer in stored_answers(paper.package, paper.to_replay(claim.id)):
             found = answer_of(answer).items()
-            changed += [
+            differ += [
                 Difference(claim.id, name, before.get(name), value)
                 for name, value in found
                 if not agree(before.get(name), value)
             ]
-    assert not changed, "\n".join(map(str, changed))
+    assert not differ, "\n".join(map(str, differ))
 
 
 def test_every_claim_that_is_measured_is_on_record():
     on_record = [id for record in RECORDS.values() for id in record]
     assert sorted(on_record) == sorted(claim.id for claim in LEDGER.claims)
-    assert {f"paper_checks.{theme}" for theme in LONG} <= THEMES.keys()
+    assert {f"paper_checks.{theme}" for theme in LONG | OF_FEW_DRAWS} <= THEMES.keys()
 
 
 @pytest.mark.parametrize("claim", LEDGER.claims, ids=lambda claim: claim.id)
