@@ -58,7 +58,7 @@ def test_running_statistics_are_used_where_there_are_some():
 
 
 def partly(frozen, training):
-    """A network with one norm that has running statistics, perhaps frozen, before or after one that has none."""
+    """A network with two norms; if the first is frozen, the second has no running statistics."""
     norms = [nn.BatchNorm1d(5), nn.BatchNorm1d(5, track_running_stats=not frozen)]
     with torch.random.fork_rng():
         torch.manual_seed(1)
