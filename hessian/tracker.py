@@ -10,6 +10,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from hessian.lanczos.krylov import Progress
 from hessian.lanczos.memory import Budget
@@ -78,7 +79,8 @@ class SpectrumTracker:
     computed, not what is certain. Of many states at 95 %, up to 5 % may have an interval that misses.
 
     Measured in evaluation mode: dropout is off, and batch norm uses its running statistics, or with
-    ``batch_norm="batch"`` those of each batch. The model does not change, and its modes are restored.
+    ``batch_norm="batch"`` those of each batch, except in frozen norms (see `Curvature`). The model does not change, and
+    its modes are restored.
 
     Attributes:
         states: Measured states, in the order of the calls.
@@ -164,7 +166,7 @@ class SpectrumTracker:
         """
         started = time.perf_counter()
         try:
-            with _evaluating(self._model):
+            with _evaluating(self._model, self._options.get("batch_norm") == "batch"):
                 operator = Curvature(self._model, self._loss, self._data, **self._options)
                 settings = replace(self._settings, chunk=operator.chunk)
                 measured = self._sequence.measure(operator, settings, self._progress)
@@ -216,10 +218,13 @@ def _require_whole(name: str, value: Any, least: int) -> None:
 
 
 @contextmanager
-def _evaluating(model: nn.Module) -> Iterator[None]:
-    """Put a model in evaluation mode inside the context, and restore the mode of each module."""
+def _evaluating(model: nn.Module, norms_as_they_are: bool) -> Iterator[None]:
+    """Put a model in evaluation mode inside the context, with or without its batch norms, and restore all modes."""
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
+    for module, mode in modes:
+        if norms_as_they_are and mode and isinstance(module, _BatchNorm):
+            module.training = True
     try:
         yield
     finally:

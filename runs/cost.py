@@ -40,6 +40,8 @@ FEW = 2 * BATCH
 """Samples of a client on which they are counted, where clients have equally many."""
 PROBLEMS = 3
 """Problems of a run's rounds: with all samples, and with `FEW` or twice as many of each client."""
+NO_PRUNING: Mapping[str, Any] = {"decay": 1.0 - 1e-12}
+"""HetLoRA's decay, if it is below 1, so that clients report whether they prune, and no rank changes."""
 ONE_STEP: Mapping[str, Any] = {"steps": 1, "personal_steps": 1, "epochs": None, "personal_epochs": None, "tau": 2}
 """A first round with one local step of each kind, which does not accumulate."""
 
@@ -330,6 +332,7 @@ def _one_round(
     does.
     """
     few = {**steps, "training_loss": 0, **({} if samples is None else {"samples": samples * plan.settings["clients"]})}
+    few |= NO_PRUNING if plan.settings.get("decay", 1.0) < 1.0 else {}
     given = {**plan.settings, **{name: value for name, value in few.items() if name in plan.settings}}
     parts = parts_of(replace(plan, settings=given), build)
     problem = parts.problem.of_width(width) if isinstance(parts.problem, NetworkProblem) else parts.problem

@@ -256,8 +256,9 @@ class PureModel:
         self._has_constants = False  # which are not cast with the weights; known after the first refusal
         modules = list(self._joint.modules())
         self._modes = tuple(module.training for module in modules) if modes is None else tuple(modes)
+        by_batch = _norms_of_batches(modules, self._modes) if batch_norm == "batch" else frozenset()
         self._modules_in_modes = [
-            (module, batch_norm == "batch" if batch_norm and isinstance(module, _BatchNorm) else mode)
+            (module, module in by_batch if batch_norm and isinstance(module, _BatchNorm) else mode)
             for module, mode in zip(modules, self._modes, strict=True)
         ]
         self._weight_norm = has_weight_norm(model)
@@ -462,6 +463,17 @@ class PureModel:
         for children, key, child in self._modules:
             if children.get(key) is not child:
                 raise CurvatureError(f"module {key} was changed after the operator was built; build it again")
+
+
+def _norms_of_batches(modules: Sequence[nn.Module], modes: Sequence[bool]) -> frozenset[nn.Module]:
+    """Return the batch norms that take the statistics of each batch where these are chosen.
+
+    They are those that do so in training: norms in training mode, and norms without running statistics. Other norms
+    keep their running statistics, because somebody froze them. Without any such norm, all of them are meant.
+    """
+    norms = [(module, mode) for module, mode in zip(modules, modes, strict=True) if isinstance(module, _BatchNorm)]
+    found = frozenset(norm for norm, mode in norms if mode or norm.running_mean is None)
+    return found or frozenset(norm for norm, _ in norms)
 
 
 def _find_hanging(model: nn.Module) -> Iterator[tuple[str, nn.Module, str, Tensor]]:

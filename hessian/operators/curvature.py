@@ -136,7 +136,8 @@ class Curvature:
                 as output.
             parameters: Names or patterns, such as ``"layer1.*"``; default: all that require gradients. A tied weight
                 has several names.
-            batch_norm: `running` or `batch` statistics; needed if batch norm is in training mode.
+            batch_norm: `running` or `batch` statistics; needed if batch norm is in training mode. With `batch`, a norm
+                that is frozen (in evaluation mode, where another one is not) keeps its running statistics.
             reduction: Whether the loss is a `mean` or a `sum` over samples; default: its own attribute, else `mean`.
                 The loss is the mean, or the sum, over the samples of all batches of any sizes. Where there are several
                 batches, or this is named, a check verifies that the batches' losses add up to it.

@@ -24,8 +24,8 @@ def curvatures(
 ) -> Iterator[tuple[int, Curvature]]:
     """Yield the matrix at the server's weights, for the samples of all clients and of single clients.
 
-    Samples are prepared as for tests: neither cropped nor flipped, with batch norm's running statistics. Where every
-    batch is normalised by itself, it is here as well.
+    Samples are prepared as for tests: neither cropped nor flipped, with batch norm's running statistics. Layers that
+    normalise every batch by itself do so here as well.
 
     Args:
         problem: Network and clients.

@@ -155,6 +155,14 @@ def test_a_forecast_adds_up_ranks_by_client(algorithm, ranks):
     assert found.unless == ("if ranks stay as at the start" if algorithm == "hetlora" else "")
 
 
+def test_a_forecast_prunes_no_ranks():
+    """HetLoRA with ranks up to 3: factors of 6 x 3 and 3 x 3 and 3 biases, and one number about pruning."""
+    given = {"rank": 3, "layers": "*weight", "cohort": 2, "decay": 0.5, "steps": 1, "batch": 5}
+    found = forecast(plan("hetlora", 4, 6, **given))
+    assert found.up == 6 * 2 * 4 * (6 * 3 + 3 * 3 + 3 + 1)
+    assert (found.sent, found.unless) == (found.up / 12, "if ranks stay as at the start")
+
+
 def test_a_forecast_says_what_the_client_of_the_largest_rank_sends():
     def found(**given):
         given = {"clients": 3, "rows": 7, "columns": 6, "rank": 4, **given}

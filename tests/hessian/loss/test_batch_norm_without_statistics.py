@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from hessian import Curvature, CurvatureError, exact_hessian, sample_factors, stable_rank
+from hessian import Curvature, CurvatureError, SpectrumTracker, exact_hessian, sample_factors, stable_rank
 
 GENERATOR = torch.Generator().manual_seed(0)
 X = torch.randn(23, 4, generator=GENERATOR).double()
@@ -55,3 +55,37 @@ def test_running_statistics_are_used_where_there_are_some():
     model = network(True, False)
     operator = Curvature(model, CE, (X, Y))
     torch.testing.assert_close(operator @ torch.eye(operator.P).double(), by_hand(model, [(X, Y)]))
+
+
+def partly(frozen, training):
+    """A network with two norms; if the first is frozen, the second has no running statistics."""
+    norms = [nn.BatchNorm1d(5), nn.BatchNorm1d(5, track_running_stats=not frozen)]
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        model = nn.Sequential(nn.Linear(4, 5), norms[0], nn.Tanh(), norms[1], nn.Linear(5, 3)).double().train(training)
+    norms[0].running_mean += 0.3
+    norms[0].running_var *= 2.5
+    norms[0].training = training and not frozen
+    return model
+
+
+@pytest.mark.parametrize(
+    ("frozen", "training", "kept"),
+    [(True, True, True), (True, False, True), (False, True, False), (False, False, False)],
+)
+def test_norms_that_are_frozen_keep_their_running_statistics(frozen, training, kept):
+    operator = Curvature(partly(frozen, training), CE, (X, Y), batch_norm="batch")
+    expected = partly(frozen, True)
+    expected[1].training = not kept
+    torch.testing.assert_close(
+        operator @ torch.eye(operator.P).double(), by_hand(expected, [(X, Y)]), rtol=1e-6, atol=1e-9
+    )
+
+
+def test_a_tracker_leaves_frozen_norms_as_they_are():
+    model = partly(True, True)
+    found = SpectrumTracker(model, CE, (X, Y), batch_norm="batch")(0)
+    assert found["sharpness"].value == pytest.approx(
+        torch.linalg.eigvalsh(by_hand(model, [(X, Y)])).max().item(), rel=1e-6
+    )
+    assert [layer.training for layer in model] == [True, False, True, True, True]
