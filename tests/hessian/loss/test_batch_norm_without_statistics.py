@@ -70,8 +70,7 @@ def partly(frozen, training):
 
 
 @pytest.mark.parametrize(
-    ("frozen", "training", "kept"),
-    [(True, True, True), (True, False, True), (False, True, False), (False, False, False)],
+    ("frozen", "training", "kept"), [(True, True, True), (True, False, True), (False, False, False)]
 )
 def test_norms_that_are_frozen_keep_their_running_statistics(frozen, training, kept):
     operator = Curvature(partly(frozen, training), CE, (X, Y), batch_norm="batch")
