@@ -12,7 +12,20 @@ from rmt.cumulants import free_cumulants_from_moments, moments_from_free_cumulan
 from rmt.panel_quadrature import Panels, graded_breaks, nodes_on
 
 RATIO, ATOM = 0.4, 2.5
-RESOLVED = np.array([0.5 + 1e-3j, 2.0 + 0j, 0.999 + 2e-3j, 0.001 + 2e-3j, 0.9999 + 3e-4j, 0.5 + 0.05j, 0.02 + 0.02j])
+RESOLVED = np.array(
+    [
+        1.0 + 1e-3j,
+        1e-3j,
+        1.0 + 1e-4j,
+        0.5 + 1e-3j,
+        2.0 + 0j,
+        0.999 + 2e-3j,
+        0.001 + 2e-3j,
+        0.9999 + 3e-4j,
+        0.5 + 0.05j,
+        0.02 + 0.02j,
+    ]
+)
 
 
 @cache
