@@ -201,6 +201,11 @@ def panels_are_halved_where_a_density_bends():
     return len(panels.points), panels.total, len(few.points), few.error
 
 
+def errors_of_panels_add_up():
+    rough = Panels.of(lambda x: np.where(np.abs(x - 0.5) < 0.2, 1.0, 2.0), (0.0, 1.0), tolerance=1e-4, widest=1)
+    return rough.error, rough.total, len(rough.points)
+
+
 def panels_find_a_band_between_the_nodes():
     def below(x):
         return x + np.where(x > 0.500001, 0.25, 0.0)
