@@ -1,4 +1,4 @@
-"""What records show of any law of rmt: at both ends, in between and outside, and what it refuses."""
+"""Summary of any law of rmt for records: at both ends, in between and outside, and what it refuses."""
 
 import numpy as np
 from records import refused

@@ -162,7 +162,14 @@ def script_of_the_example():
 
 
 def literals():
-    for words in ({}, {"x": "a number"}, {"x": "a long text " * 12}):
+    for words in (
+        {},
+        {"x": "a number"},
+        {"x": "a long text " * 12},
+        {"x": "a" * 90},
+        {"x": "a" * 104},
+        {"x": "a" * 105},
+    ):
         yield script._as_literal({"x": "3/4", "y": 2}, words)
     yield script._as_literal({}, {}), script._as_literal({name * 30: 1 for name in "abcd"}, {})
 

@@ -5,6 +5,7 @@ from laws_shown import arguments_of, distribution_of, ends_of, moments_of, outli
 from records import refused
 
 from rmt import AtomicLaw, MarchenkoPastur, PointMass, Semicircle
+from rmt.laws import Affine
 
 CIRCLE = Semicircle(0.7, -1.3)
 TALL, FLAT, SQUARE = MarchenkoPastur(0.3, 1.7), MarchenkoPastur(2.6, 0.6), MarchenkoPastur(1.0, 1.4)
@@ -208,6 +209,23 @@ def distribution_functions_that_are_wrong():
         yield refused(law._orderly, np.array(places), np.array(mass))
     for level in (0.5, 0.5 + 9e-7, 0.5 + 2e-6):
         yield refused(law._reaching, np.array([level]), np.array([0.0]))
+
+
+class _Known(AtomicLaw):
+    """Atoms whose places are known to a millionth, or to two."""
+
+    @property
+    def _atom_errors(self):
+        return (1e-6, 2e-6)
+
+
+def atoms_that_are_known_to_their_errors():
+    law, points = _Known((-1.0, 1.0), (0.3, 0.7)), 1e-6 * np.array([-2.2, -1.8, -1.1, -0.9, 0.0, 0.9])
+    yield law.cdf(-1.0 + points), law.cdf(1.0 + points)
+    for scale, shift in ((1.0, 0.0), (2.0, 3e9), (0.5, -4e9)):
+        moved = law.scaled(scale).shifted(shift)
+        yield np.array(Affine(law, scale, shift)._atom_errors) / 1e-6, type(moved).__name__
+    yield np.array(FLAT.shifted(-0.9).scaled(1.5)._atom_errors) / 1e-16, FLAT.shifted(-3.0)._size
 
 
 def ends_are_quantiles():

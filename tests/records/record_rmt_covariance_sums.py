@@ -44,6 +44,11 @@ def kernels_and_negative_masses():
     return [(law.atoms, law._negative_mass, law.mean, law._unit) for law in map(_law, ("few", "block", "negative"))]
 
 
+def kernels_with_weights_of_0():
+    for samples in ((50.0, 20.0), (50.0, 80.0), (111.0, 1.0)):
+        yield CovarianceSum(BULK, (TWO[0], ONE), samples).atoms, CovarianceSum(BULK, (ONE, TWO[0]), samples).atoms
+
+
 def distribution():
     return _law("signs").cdf([-0.9, -0.2, 0.0, 0.4]), _law("signs").pdf([-0.2, 0.4, 5.0])
 
@@ -105,7 +110,15 @@ def numbers_at_the_ends():
 def shares():
     law, directions = _law("block"), np.array([[1.0, 0.6], [0.0, 0.8]])
     yield law.shares([0.3, -0.4, 40.0], directions), law.shares(0.5, directions[:, :1])
-    for wrong in (directions[:1], directions * 1.1, directions * (1 + 1e-7), directions[0], np.zeros((2, 0))):
+    for wrong in (
+        directions[:1],
+        directions * 1.1,
+        directions * 0.9,
+        directions * (1 - 2e-6),
+        directions * (1 + 1e-7),
+        directions[0],
+        np.zeros((2, 0)),
+    ):
         yield refused(law.shares, [0.3], wrong)
     yield refused(law.shares, [np.inf], directions), refused(law.shares, [[1.0]], directions)
 

@@ -107,7 +107,12 @@ def parts_that_are_refused():
 
 
 def errors_of_atoms():
-    return _atomic()._atom_errors, _atomic()._size, _gapped()._interval, _atomic()._below_atoms
+    return np.array(_atomic()._atom_errors) / 1e-16, _atomic()._size, _gapped()._interval, _atomic()._below_atoms
+
+
+def errors_of_atoms_far_from_0():
+    law = FreeSum(AtomicLaw((-5.0, 1.0), (0.8, 0.2)), AtomicLaw((5.5, 7.0), (0.9, 0.1)))
+    return law.atoms, np.array(law._atom_errors) / 1e-16, law._size
 
 
 def a_solution_followed_from_above():

@@ -12,7 +12,20 @@ from rmt.cumulants import free_cumulants_from_moments, moments_from_free_cumulan
 from rmt.panel_quadrature import Panels, graded_breaks, nodes_on
 
 RATIO, ATOM = 0.4, 2.5
-RESOLVED = np.array([0.5 + 1e-3j, 2.0 + 0j, 0.999 + 2e-3j, 0.001 + 2e-3j, 0.9999 + 3e-4j, 0.5 + 0.05j, 0.02 + 0.02j])
+RESOLVED = np.array(
+    [
+        1.0 + 1e-3j,
+        1e-3j,
+        1.0 + 1e-4j,
+        0.5 + 1e-3j,
+        2.0 + 0j,
+        0.999 + 2e-3j,
+        0.001 + 2e-3j,
+        0.9999 + 3e-4j,
+        0.5 + 0.05j,
+        0.02 + 0.02j,
+    ]
+)
 
 
 @cache
@@ -186,6 +199,11 @@ def panels_are_halved_where_a_density_bends():
     panels = Panels.of(lambda x: np.where(x < 0.3, 1.0, 2.0), (0.0, 1.0), tolerance=1e-4)
     few = Panels.of(lambda x: np.where(x < 0.3, 1.0, 2.0), (0.0, 1.0), tolerance=1e-4, widest=0)
     return len(panels.points), panels.total, len(few.points), few.error
+
+
+def errors_of_panels_add_up():
+    rough = Panels.of(lambda x: np.where(np.abs(x - 0.5) < 0.2, 1.0, 2.0), (0.0, 1.0), tolerance=1e-4, widest=1)
+    return rough.error, rough.total, len(rough.points)
 
 
 def panels_find_a_band_between_the_nodes():

@@ -78,6 +78,10 @@ def edges_and_their_fluctuations():
     return [(model.edge_scale(300), refused(model.edge_scale, 0)) for model in MODELS.values()]
 
 
+def mean_of_the_edge():
+    return MODELS["plain"].edge_at(300), refused(MODELS["plain"].edge_at, 0)
+
+
 def stable_ranks():
     for model in MODELS.values():
         yield [refused(model.stable_rank, P) for P in (1, 3, 200)]

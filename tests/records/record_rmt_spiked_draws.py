@@ -8,6 +8,7 @@ from records import refused
 from rmt import (
     ENTRY_LAWS,
     AtomicLaw,
+    BandedDraw,
     EntryLaw,
     MarchenkoPastur,
     Semicircle,
@@ -91,6 +92,12 @@ def single_eigenvalues_and_counts():
 def counts_at_eigenvalues_of_a_diagonal():
     draw = draw_banded(SpikedModel((1.0,), scale=1e-300), 3, np.random.default_rng(0))
     return draw.counts_below(np.array([-1.0, 0.5, 1.5])), draw.stable_rank().value
+
+
+def counts_where_a_pivot_vanishes():
+    band = np.array([[1.0, 2.0, -1.0], [0.5, 0.25, 0.0]])
+    draw = BandedDraw(MODELS["one"], 3, band, 0.0, 1, 1)
+    return draw.counts_below(np.array([1.0, 2.0, -1.0, 1.75, 0.0])), draw.at(2), draw.stable_rank()
 
 
 def counts_that_bands_refuse():

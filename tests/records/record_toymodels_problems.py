@@ -5,7 +5,7 @@ import torch
 from records import refused
 
 from toymodels import problem as checks
-from toymodels.on_demand import ClientsOnDemand, sampled_problem
+from toymodels.on_demand import ClientsOnDemand, SampledProblem, sampled_problem
 from toymodels.one_sample import OneSample
 from toymodels.problem import Problem
 from toymodels.quadratic import Quadratic, centred, mean_of, quadratic_problem, quadratics_on_demand, random_quadratics
@@ -182,6 +182,18 @@ def numbers_of_clients_on_demand():
     yield list(clients), len(clients), clients.sizes, refused(clients.pooled), ClientsOnDemand(lambda rng: 1.0, 1, 0)[0]
     for total, seed, samples in ((0, 0, 1.0), (1, -1, 1.0), (1, 0, 0.5), (1.5, 0, 1.0), (1, 0, np.nan), (1, "a", 1.0)):
         yield str(refused(lambda *given: len(ClientsOnDemand(float, *given)), total, seed, samples))
+
+
+def losses_are_means_over_the_evaluated_clients():
+    clients = ClientsOnDemand(lambda rng: _diagonal(rng.uniform(1.0, 2.0, 2), [[0.0, 0.0]]), 7, 3)
+    start = {"W": torch.ones(1, 2, dtype=torch.float64)}
+    for evaluated in (1, 2, 7):
+        problem = SampledProblem("p", clients, start, [1 / 7] * 7, 1.0, evaluated=evaluated)
+        yield (
+            problem.loss(start),
+            problem.evaluate_personal(lambda k: {"W": start["W"] * (k + 1)}),
+            len(problem.sampled),
+        )
 
 
 def numbers_of_evaluated_clients():
