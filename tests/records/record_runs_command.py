@@ -208,7 +208,7 @@ def metrics_of_a_bar():
 def metrics_at_the_end():
     from runs.command import _format_default, _format_metric
 
-    numbers = (0, 0.0, 1, 1.0, -3.0, 1234567, 1234567.0, 0.5, 1234.5678, 1e-7, "text", float("nan"))
+    numbers = (0, 0.0, 1, 1.0, -3.0, 1234567, 1234567.0, -7654321.0, 0.5, 1234.5678, 1e-7, "text", float("nan"))
     yield [refused(_format_metric, value) for value in numbers]
     yield [_format_default(value) for value in ((1, 2), (), 0.5, "x", None, False)]
 

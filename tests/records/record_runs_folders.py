@@ -9,7 +9,7 @@ from records import refused
 from algorithms.schedules import Constant
 from runs.checkpoints import Checkpoint, Checkpoints
 from runs.experiments import Experiment, Trial, _folder, carry_out, format_minutes, missing_runs
-from runs.folder import checkpoints_of, remove_run, require_state, train
+from runs.folder import _require_log, checkpoints_of, remove_run, require_state, train
 from runs.index import sign_index
 from runs.plan import earlier_digest, make_plan, parts_of
 from runs.settings import Conduct
@@ -84,8 +84,40 @@ def rows_that_no_run_wrote(folder):
         (folder / "metrics.csv").write_text(text)
         yield refused(train, _plan(1), folder)
     (folder / "metrics.csv").write_text(table + "2,1.0,1.0,400,300\n")
-    said = []
-    yield train(_plan(1), folder, say=said.append), said, (folder / "metrics.csv").read_text() == table
+    said, seen = [], []
+    yield (
+        train(_plan(2), folder, say=said.append, on_round=lambda report: seen.append(report.round))["loss"],
+        said,
+        seen,
+    )
+
+
+@in_folder
+def clients_that_an_index_lacks(folder):
+    plan = _plan(1, "pfedlora-1", rank=1)
+    train(plan, folder)
+    index = folder / "checkpoints" / "round-000001.json"
+    content = json.loads(index.read_bytes())["content"]
+    personal = content["personal"]
+    for changed in (
+        {**personal, "1": personal["0"]},
+        {name: personal[name] for name in ("0", "2")},
+        {**personal, "7": "x"},
+    ):
+        index.write_bytes(sign_index({**content, "personal": changed}))
+        yield refused(checkpoints_of(plan, parts_of(plan), folder).load)
+
+
+@in_folder
+def logs_with_notes(folder):
+    for text in (
+        "a note\n2020-01-02 10:00:00 a line\n",
+        "2020-01-02 10:00:00 a line\na note",
+        " \n",
+        "2020-01-02 a note",
+    ):
+        (folder / "log.txt").write_text(text)
+        yield refused(_require_log, folder)
 
 
 @in_folder
@@ -208,6 +240,14 @@ def trials_that_are_refused():
         )
     one = Trial("a line", "fedavg", "ridges", 4)
     yield refused(Experiment, (one, one)), len([*Experiment((one, replace(one, label="other", seeds=(3, 4)))).runs])
+
+
+@in_folder
+def folders_of_trials(folder):
+    often = Trial("often", "fedavg", "quadratics", 2, SMALL)
+    carry_out(Experiment((often,)), folder)
+    seldom = replace(often, settings={**SMALL, "evaluate_every": 2})
+    return [_folder(replace(trial, rounds=rounds), 0, folder).name for trial in (often, seldom) for rounds in (2, 4)]
 
 
 @in_folder

@@ -220,8 +220,9 @@ def frames_of_runs(folder):
     yield frame.reset_index(), [str(kind) for kind in frame.dtypes], dict(frame.attrs), frame.index.name
     _store(folder / "two", table="")
     yield load(folder / "two").reset_index(), refused(load, folder), runs.load is load, runs.__all__
-    FolderRecord(folder / "one").note([("settings.json", 1, "0")])
-    yield refused(load, folder / "one")
+    for name in ("one", "two"):
+        FolderRecord(folder / name).note([("settings.json", 1, "0")])
+        yield refused(load, folder / name)
 
 
 @in_folder
@@ -295,6 +296,8 @@ def groups_by_what_was_given():
     yield labels(given(silos="a,b", **{sizes: [3, 4]}), given(1, silos="b,a", **{sizes: [4, 3]}))
     yield labels(given(**{"content of silo x": "p" * 15}), given(1, **{"content of silo x": "q"}), given(2))
     yield labels(given(start="s"), given(1, start="t"))
+    yield labels(given(data="a"), given(1, data="b"), given(0, steps=2, data="b"))
+    yield labels(given(data="a"), given(1, data="b"), given(0, steps=2, data="a"))
 
 
 def metrics_and_rounds_to_compare():
@@ -336,6 +339,7 @@ def means_and_deviations():
         [9e299, 3e299],
         [1e-200, 3e-200],
         [1e12 + 1, 1e12 + 2, 1e12 + 4],
+        [-1.7e308, -1.6e308],
         [inf, 1.0],
         [nan, 1.0],
     ):

@@ -322,8 +322,9 @@ def losses_that_are_refused():
     for y in (Y + 1, Y - 1):
         yield refused(lambda y: _problem(train=(X, y)).name, y)
     few = torch.tensor([[0, 1], [0, -100]] * 4 + [[1, 1]])
+    fewer = torch.tensor([[0, -100], [0, 1]] * 4 + [[1, 1]])
     images = _filled(nn.Sequential(nn.Linear(4, 6), nn.Unflatten(1, (3, 2))).to(DOUBLE))
-    yield refused(lambda: _problem(images, train=(X, few), test=(X[:2], few[:2])).name)
+    yield [refused(lambda y: _problem(images, train=(X, y), test=(X[:2], y[:2])).name, y) for y in (few, fewer)]
 
 
 def differences_that_are_rounding():

@@ -302,6 +302,10 @@ def configurations_with_other_options(folder):
     yield joined({**plain, "mu": 2.0}, "fedprox", "ridges"), joined({**plain, "seed": "x"}, "fedavg", "quadratics")
     yield joined({**plain, "rounds": 0}, "fedavg", "quadratics"), joined({**plain, "rounds": 0.5}, "fedavg", "ridges")
     yield (
+        joined({"data": "mnist", "rows": 6}, "fedavg", "ridges"),
+        joined({"data": "ridges", "rows": 6}, "fedavg", "mnist"),
+    )
+    yield (
         joined({"data": "mnist", "rows": 6}, "fedavg", "mnist"),
         joined({"data": "ridges", "rows": 6}, "fedavg", "ridges"),
     )
