@@ -1,5 +1,6 @@
 """Experiments as data: lines, seeds, final values, effects, tables, learning rates, plans, and what differs."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import inf, nan
 
@@ -9,12 +10,14 @@ from matplotlib.figure import Figure as Picture
 from records import refused
 
 from figures.experiments import rate_choice as rates
+from figures.experiments.cost import announce_cost, cost_of_line
 from figures.experiments.differences import Difference, describe, differences, page, sizes_of, values_of, with_beyond
+from figures.experiments.differences import _listed as listed
 from figures.experiments.effects import Effect, by_seed, mean_and_half_width, paired_effect, smallest_detectable
 from figures.experiments.experiment import Design, Line, choice_seeds, finals, key_columns
 from figures.experiments.experiment import _number_alike as number_alike
 from figures.experiments.limited_time import Work
-from figures.experiments.sweep import SUSTAINED, Planned, needs_runs, plan_table
+from figures.experiments.sweep import SUSTAINED, OnlyPlannedError, Planned, needs_runs, plan_table
 from figures.experiments.tables import Contrast, Value, count_effects, draw_table, lead_headline
 from figures.experiments.text_tables import Cell, draw_text_table, fill_table
 from figures.figure import Settings
@@ -217,6 +220,43 @@ def plans_by_machine():
     lines = [Planned(f"line {place}", 3 - place, 5 + place, cost) for place, cost in enumerate(costs)]
     yield plan_table(lines, ("a", "b", "b")), plan_table(lines[1:2], ("a",)), SUSTAINED
     yield plan_table([Planned("long", 4, 2, Cost(operations=5e18, bytes=10**12))], ("a", "a"))
+
+
+def costs_that_are_announced():
+    line = Line({"method": "FedAvg"}, "fedavg", "quadratics", {"clients": 3}, "loss", "", True)
+    other = Line({"method": "FedLoRA"}, "fedlora", "quadratics", {"clients": 2, "rank": 1}, "loss")
+    for designs, options in (
+        ([Design((line, other), 4, 2, (0.1, 0.3), 3)], {"slots": ("a", "b")}),
+        ([Design((line,), 4, 0, (0.1, 0.3), 4), Design((other,), 2, 3)], {"slots": ("a",)}),
+        ([Design((line,), 4, 1)], {"scale": "paper"}),
+        ([Design((line,), 4, 1, (0.1, 0.3))], {"scale": "paper", "slots": ("a",)}),
+        ([Design((line,), 4, 1)], {}),
+    ):
+        said = []
+        with suppress(OnlyPlannedError):
+            announce_cost(designs, Settings(**options, notify=said.append), ("tau: 5", "x"))
+            said.append("not only planned")
+        yield said
+    yield cost_of_line(line, 4, Settings()).operations, cost_of_line(line, 8, Settings()).bytes
+
+
+def values_in_tables():
+    for name, values in (
+        *(
+            ("batch", (32, 4, 128)),
+            ("cohort", (None,)),
+            ("x", (None, 3)),
+            ("flip", (True, False)),
+            ("rate", (0.5, 1e-5)),
+        ),
+        *(
+            ("layers", ("*.layer.11.*.q, *.layer.4.*",)),
+            ("layers", ("head",)),
+            ("layers", ("*.layer.3.a, *.layer.3.b",)),
+        ),
+        *(("ranks", ((4, 4, 2), (1,))), ("rounds", ((("a", 3), ("b", None)),)), ("x", ((),)), ("width", (None,))),
+    ):
+        yield listed(name, values)
 
 
 def figures_with_runs():

@@ -159,6 +159,7 @@ def run(case: Callable[[], Any]) -> Any:
 
 if __name__ == "__main__":
     sys.path.insert(0, str(FOLDER))
+    sys.modules["records"] = sys.modules["__main__"]  # or `Within` of a record would be of another class
     for part in sys.argv[1:] or parts():
         before, now = kept(part), {name: run(case) for name, case in cases(part).items()}
         for name in [*now, *(set(before) - set(now))]:
