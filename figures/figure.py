@@ -41,6 +41,7 @@ class Settings:
         notify: Called with lines to keep on the screen, such as the cost of long work before it starts.
         pool: Makes several training runs at a time; default: one after the other, here.
         slots: Machine of each concurrent run; set only in a dry run, which reports them and runs nothing.
+        named: Called with the folder of each training run that the numbers come from.
 
     Raises:
         FigureError: An unknown scale or a seed that is not a whole number of at least 0.
@@ -56,6 +57,7 @@ class Settings:
     notify: Callable[[str], None] | None = None
     pool: Executor | None = None
     slots: tuple[str, ...] | None = None
+    named: Callable[[Path], None] | None = None
 
     def __post_init__(self) -> None:
         if self.scale not in SCALES:
@@ -87,6 +89,11 @@ class Settings:
         """Give the caller a line to keep on the screen."""
         if self.notify is not None:
             self.notify(text)
+
+    def name_run(self, folder: Path) -> None:
+        """Give the caller the folder of a training run that the numbers come from."""
+        if self.named is not None:
+            self.named(folder)
 
     def check_device(self) -> None:
         """Check the device before the work starts.

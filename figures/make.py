@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,7 @@ class DrawnFigure:
         table: The numbers, as in the CSV file.
         seconds: Wall time of this call.
         cached: Whether the numbers came from an earlier call, or are stored with the project.
-        manifest: Settings, data sets with checksums, versions, times, caption and finding.
+        manifest: Settings, data sets with checksums, training runs, versions, times, caption and finding.
     """
 
     figure: Figure
@@ -128,6 +129,7 @@ def make(
         **({"data_note": entry["note"]} if entry["note"] else {}),
         "found": finding(figure, table),
         **({"differences": apart} if apart else {}),
+        **({"runs": entry["runs"]} if entry["runs"] else {}),
         "command": f"rankproof figure {figure.id} --scale {settings.scale} --seed {settings.seed} "
         f"--device {settings.device}",
         **entry["machine"],
@@ -177,15 +179,22 @@ def _load_or_compute(
     for other in out.joinpath(".cache").glob(f"{name}.*.pieces"):
         if other != pieces:
             FolderRecord(other).clear()
+    used: dict[str, str] = {}
     with _run_folder(out, name, sources, recompute or (settings.scale == "quick" and not from_runs)) as runs:
-        table = figure.data(replace(settings, runs=runs, pieces=pieces))
+        table = figure.data(replace(settings, runs=runs, pieces=pieces, named=partial(_note_run, used)))
     csv = table.to_csv(index=False, na_rep="nan", lineterminator="\n")
     seconds = round(time.perf_counter() - started, 3)
-    entry = {"identity": identity, "seconds": seconds, "csv": csv, "sha256": _digest(csv)}
+    entry = {"identity": identity, "seconds": seconds, "runs": used, "csv": csv, "sha256": _digest(csv)}
     with suppress(ForeignFileError):  # numbers that cannot be saved are computed again
         FolderRecord(out).write({kept: json.dumps(entry).encode()})
     FolderRecord(pieces).clear()
     return {**entry, **beside}, False
+
+
+def _note_run(used: dict[str, str], folder: Path) -> None:
+    """Note the folder of a training run and the digest of its metrics."""
+    metrics = folder / "metrics.csv"  # missing if the run failed in its first round
+    used[folder.name] = hashlib.sha256(metrics.read_bytes()).hexdigest() if metrics.exists() else ""
 
 
 def _require_own(out: Path, paths: Mapping[str, Path]) -> None:
@@ -351,6 +360,7 @@ def _read_cache(path: Path, identity: dict[str, Any]) -> dict[str, Any] | None:
     try:
         entry = json.loads(path.read_text(encoding="utf-8"))
         whole = entry["identity"] == identity and entry["sha256"] == _digest(entry["csv"])
-        return entry if whole and isinstance(entry["seconds"], int | float) else None
+        whole = whole and isinstance(entry["seconds"], int | float) and isinstance(entry["runs"], dict)
+        return entry if whole else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None  # missing or incomplete: computing the numbers again repairs it

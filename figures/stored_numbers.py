@@ -25,7 +25,8 @@ def stored_numbers(figure: Figure, settings: Settings, folder: Path = FOLDER) ->
 
     Returns:
         `identity`, `machine`, `note`, `seconds`, `differences` (settings that differ from the paper's, by setting,
-        printed and run) and `csv`, as they were when the numbers were computed.
+        printed and run), `runs` (digests of the metrics of training runs, by folder) and `csv`, as they were when the
+        numbers were computed.
 
     Raises:
         FigureError: The manifest does not describe the table, or it cannot be read.
@@ -41,6 +42,7 @@ def stored_numbers(figure: Figure, settings: Settings, folder: Path = FOLDER) ->
             "machine": {name: made[name] for name in MACHINE},
             "note": note,
             "seconds": made["seconds_for_the_numbers"],
+            "runs": made.get("runs", {}),
             "differences": [{name: row[name] for name in DIFFERENCE} for row in made.get("differences", [])],
         }
         texts = (note, made["sources_sha256"], *(data["title"] for data in made["data"]))

@@ -18,13 +18,12 @@ from figures.curves.learning_curves_runs import (
     curves_choice,
     experiment_of,
     first_rates,
-    outcomes_of,
     rate_experiment,
     row_of,
     tune,
 )
 from figures.experiments.rate_choice import describe_rates, describe_seeds
-from figures.experiments.sweep import require_run
+from figures.experiments.sweep import outcomes_of, require_run
 from figures.figure import Figure, Settings
 from runs.experiments import Outcome
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from figures.experiments.experiment import choice_seeds
 from figures.experiments.rate_choice import best_rate, next_tries
-from figures.experiments.sweep import sweep_of
+from figures.experiments.sweep import outcomes_of
 from figures.figure import DataChoice, Scale, Settings
 from runs.catalogue import problem_settings_of
-from runs.experiments import Experiment, Outcome, Trial, carry_out
+from runs.experiments import Experiment, Trial
 from runs.plan import make_plan
 from workloads.data.datasets import find
 
@@ -307,18 +306,6 @@ def constant_answers(case: Case, sizes: CurveSizes, seed: int, settings: Setting
         False: (float(labels.bincount().max()) / len(labels), len(labels)),
         True: (sum(each) / len(each), sum(len(part) for part in of_clients)),
     }
-
-
-def outcomes_of(experiment: Experiment, settings: Settings, before: str = "") -> list[Outcome]:
-    """Return the outcomes of the runs, after running those that are missing."""
-    return carry_out(
-        experiment,
-        Path(settings.runs),
-        settings.place,
-        lambda text: settings.report(f"{before}{text}"),
-        sweep_of(settings),
-        settings.device,
-    )
 
 
 def row_of(

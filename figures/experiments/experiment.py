@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from figures.experiments.rate_choice import best_rate, next_tries
-from figures.experiments.sweep import sweep_of
+from figures.experiments.sweep import outcomes_of
 from figures.figure import FigureError, Settings
-from runs.experiments import Experiment, Outcome, Trial, carry_out
+from runs.experiments import Experiment, Outcome, Trial
 from runs.listing import Row
 
 CHOICE, RUN = "choice", "run"
@@ -161,11 +160,7 @@ def choice_seeds(settings: Settings) -> tuple[int, int]:
 
 
 def _by_trial(trials: Sequence[Trial], settings: Settings, before: str = "") -> list[list[Outcome]]:
-    assert settings.slots is None, "a figure tells what all of its runs cost before the first of them"
-    experiment = Experiment(_number_alike(trials))
-    say = lambda text: settings.report(before + text)  # noqa: E731
-    found = carry_out(experiment, Path(settings.runs), settings.place, say, sweep_of(settings), settings.device)
-    outcomes = iter(found)
+    outcomes = iter(outcomes_of(Experiment(_number_alike(trials)), settings, before))
     return [[next(outcomes) for _ in trial.seeds] for trial in trials]
 
 

@@ -6,17 +6,16 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from types import FunctionType
 
 from figures.figure import Figure, Settings
 from runs.cost import Cost, built_once, cost_of
-from runs.experiments import Sweep, Trial, carry_out
+from runs.experiments import Experiment, Outcome, Sweep, Trial, carry_out
 from runs.format import align_rows, format_bytes
 
 SUSTAINED = 1e13
 """Assumed sustained operations per second of a GPU; small batches and images prevent more."""
-PLANNERS = ("announce_cost", carry_out.__name__)
-"""Functions called by the modules of figures that need training runs."""
 
 
 class OnlyPlannedError(Exception):
@@ -46,6 +45,29 @@ def sweep_of(settings: Settings) -> Sweep | None:
         return None
     build = built_once()
     return Sweep(settings.pool, lambda trial: cost_of(trial.plan(trial.seeds[0], settings.place), build).operations)
+
+
+def outcomes_of(experiment: Experiment, settings: Settings, before: str = "") -> list[Outcome]:
+    """Return the outcomes of a figure's runs, after making those that its store lacks.
+
+    Args:
+        experiment: The runs.
+        settings: Where they are, and where new ones are made.
+        before: Start of each line on the progress.
+
+    Raises:
+        RunError, FederationError, DataError, OSError: As `runs.experiments.carry_out`.
+    """
+    assert settings.slots is None, "a figure tells what all of its runs cost before the first of them"
+    say = lambda text: settings.report(before + text)  # noqa: E731
+    outcomes = carry_out(experiment, Path(settings.runs), settings.place, say, sweep_of(settings), settings.device)
+    for outcome in outcomes:
+        settings.name_run(outcome.run.folder)
+    return outcomes
+
+
+PLANNERS = ("announce_cost", outcomes_of.__name__)
+"""Functions called by the modules of figures that need training runs."""
 
 
 def require_run(trials: Sequence[Trial], settings: Settings) -> None:

@@ -179,13 +179,13 @@ def test_stated_falls():
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.id)
 def test_every_rate_that_is_tried_is_a_row(figure, monkeypatch):
-    def made(experiment, store, root, say, sweep, device):
+    def made(experiment, settings, before=""):
         for trial, seed in experiment.runs:
             value = 0.9 - 5 * abs(trial.settings["learning_rate"] - 0.01)
             row = {"round": trial.rounds, "accuracy": value, "validation_accuracy": value}
             yield SimpleNamespace(trial=trial, seed=seed, failure="", curve=lambda metric, row=row: [row])
 
-    monkeypatch.setattr(experiment, "carry_out", made)
+    monkeypatch.setattr(experiment, "outcomes_of", made)
     sizes = SIZES["laptop"]
     table = figure.data(Settings(scale="laptop"))
     choice, runs = table[table.stage == CHOICE], table[table.stage == RUN]

@@ -1,5 +1,6 @@
 """Numbers stored with the project are drawn as they are; runs behind figures are kept, resumed, or repeated."""
 
+import hashlib
 import json
 import shutil
 from dataclasses import replace
@@ -9,9 +10,10 @@ import pytest
 
 from figures import make as making
 from figures import stored_numbers as storing
+from figures.experiments.sweep import outcomes_of
 from figures.figure import Figure, FigureError, Settings
 from figures.make import make
-from runs.experiments import Experiment, Trial, carry_out
+from runs.experiments import Experiment, Trial
 from runs.listing import find_runs
 
 ROUNDS = 4
@@ -21,7 +23,7 @@ calls: list[str] = []
 def descent(settings):
     calls.append(settings.scale)
     trial = Trial("descent", "fedavg", "quadratics", ROUNDS, {"clients": 2}, (settings.seed,))
-    (outcome,) = carry_out(Experiment((trial,)), settings.runs, say=settings.report)
+    (outcome,) = outcomes_of(Experiment((trial,)), settings)
     return pd.DataFrame(outcome.run.rows)
 
 
@@ -130,6 +132,19 @@ def test_runs_are_taken_as_they_stand_but_for_quick_and_recompute(tmp_path):
     (run,) = find_runs(tmp_path / "runs")
     assert run.done == ROUNDS
     assert not (tmp_path / ".anew").exists()
+
+
+def test_a_manifest_names_the_runs_behind_the_numbers(tmp_path, place):
+    made = make(FIGURE, replace(LAPTOP, seed=2), tmp_path)
+    make(FIGURE, replace(LAPTOP, seed=3), tmp_path)
+    named = made.manifest["runs"]
+    (run,) = [run for run in find_runs(tmp_path / "runs") if run.settings["seed"] == 2]
+    assert named == {run.folder.name: hashlib.sha256((run.folder / "metrics.csv").read_bytes()).hexdigest()}
+    assert make(FIGURE, replace(LAPTOP, seed=2), tmp_path).manifest["runs"] == named  # from the cache
+    store(place, made)
+    again = make(FIGURE, replace(LAPTOP, seed=2), tmp_path / "again")
+    assert again.manifest["stored"]
+    assert again.manifest["runs"] == named
 
 
 def test_a_recompute_that_was_cut_off_goes_on(tmp_path):

@@ -123,7 +123,7 @@ def test_a_table_says_what_goes_where():
 
 
 def test_a_dry_run_runs_nothing(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("figures.experiments.cost.cost_of", lambda plan: Cost(plan.conduct.rounds * 1e12, 1e3))
+    monkeypatch.setattr("figures.experiments.cost.cost_of", lambda plan, build: Cost(plan.conduct.rounds * 1e12, 1e3))
     line = Line({"method": "FedAvg"}, "fedavg", "quadratics", {"clients": 3}, tuned=True)
     design = Design((line,), 8, 3, rates=(0.1, 0.2), tuning_rounds=2)
     told = []

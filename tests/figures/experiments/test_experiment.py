@@ -61,7 +61,7 @@ def test_final_values_are_means_of_the_last_evaluations(tmp_path):
 def outcomes_by(accuracy):
     """Runs whose last value is a function of the trial's learning rate; None: a run that failed."""
 
-    def made(experiment, store, root, say, sweep, device):
+    def made(experiment, settings, before=""):
         for trial, seed in experiment.runs:
             value = accuracy(trial)
             row = {
@@ -86,7 +86,7 @@ def test_the_rate_that_is_best_on_held_out_samples_is_the_group_s(monkeypatch):
         rate = trial.settings["learning_rate"]
         return None if rate > 1 else (1 - abs(rate - 0.1) if "FedAvg" in trial.label else rate)
 
-    monkeypatch.setattr(running, "carry_out", outcomes_by(accuracy))
+    monkeypatch.setattr(running, "outcomes_of", outcomes_by(accuracy))
     lines = tuple(replace(line, metric="accuracy") for line in LINES)
     design = Design(lines, 5, 2, (0.03, 0.1, 0.3, 3.0), 2)
     table = run_design(design, Settings())
@@ -110,7 +110,9 @@ def test_the_rate_that_is_best_on_held_out_samples_is_the_group_s(monkeypatch):
 )
 def test_rates_continue_until_the_best_is_inside(monkeypatch, best, tried, chosen):
     monkeypatch.setattr(
-        running, "carry_out", outcomes_by(lambda trial: 1 - 0.03 * abs(np.log(trial.settings["learning_rate"] / best)))
+        running,
+        "outcomes_of",
+        outcomes_by(lambda trial: 1 - 0.03 * abs(np.log(trial.settings["learning_rate"] / best))),
     )
     lines = tuple(replace(line, metric="accuracy") for line in LINES if line.keys["method"] == "FedAvg")
     table = run_design(Design(lines, 5, 1, (0.03, 0.1, 0.3), 2), Settings())
@@ -122,7 +124,7 @@ def test_a_group_whose_best_rate_is_inside_tries_no_more_when_another_does(monke
     best = {"FedAvg": 0.1, "FedLin": 0.3}
     monkeypatch.setattr(
         running,
-        "carry_out",
+        "outcomes_of",
         outcomes_by(lambda of: 1 / (1 + abs(np.log(of.settings["learning_rate"] / best[of.label.split(",")[0]])))),
     )
     lines = tuple(replace(line, metric="accuracy") for line in LINES)
@@ -132,7 +134,7 @@ def test_a_group_whose_best_rate_is_inside_tries_no_more_when_another_does(monke
 
 
 def test_the_paper_s_grid_is_not_continued(monkeypatch):
-    monkeypatch.setattr(running, "carry_out", outcomes_by(lambda trial: trial.settings["learning_rate"]))
+    monkeypatch.setattr(running, "outcomes_of", outcomes_by(lambda trial: trial.settings["learning_rate"]))
     lines = tuple(replace(line, metric="accuracy") for line in LINES)
     for scale, tried in (("paper", {0.03, 0.1}), ("laptop", {0.03, 0.1, 0.3, 1.0, 3.0, 10.0})):
         table = run_design(Design(lines, 5, 1, (0.03, 0.1), 2), Settings(scale))
@@ -142,7 +144,7 @@ def test_the_paper_s_grid_is_not_continued(monkeypatch):
 def test_a_second_seed_decides_between_rates_that_the_first_does_not_tell_apart(monkeypatch):
     accuracies = {(0.03, 99): 0.5, (0.1, 99): 0.792, (0.3, 99): 0.791, (1.0, 99): 0.7, (0.1, 98): 0.77, (0.3, 98): 0.78}
     monkeypatch.setattr(
-        running, "carry_out", outcomes_by(lambda of: accuracies.get((of.settings["learning_rate"], of.seeds[0]), 0.5))
+        running, "outcomes_of", outcomes_by(lambda of: accuracies.get((of.settings["learning_rate"], of.seeds[0]), 0.5))
     )
     lines = tuple(replace(line, metric="accuracy") for line in LINES if line.keys["method"] == "FedAvg")
     table = run_design(Design(lines, 5, 1, (0.03, 0.1, 0.3, 1.0), 2), Settings())
@@ -152,7 +154,7 @@ def test_a_second_seed_decides_between_rates_that_the_first_does_not_tell_apart(
 
 
 def test_a_run_that_fails_is_a_row_without_a_value(monkeypatch):
-    monkeypatch.setattr(running, "carry_out", outcomes_by(lambda trial: None if "FedLin" in trial.label else 0.5))
+    monkeypatch.setattr(running, "outcomes_of", outcomes_by(lambda trial: None if "FedLin" in trial.label else 0.5))
     table = run_design(Design(tuple(replace(line, metric="accuracy") for line in LINES), 5, 2, (0.1,)), Settings())
     ends = finals(table)
     assert ends.groupby("method").failed.sum().to_dict() == {"FedAvg": 0, "FedLin": 4}
@@ -167,7 +169,7 @@ def test_a_run_that_fails_is_a_row_without_a_value(monkeypatch):
 
 
 def test_final_values_keep_the_order_of_the_experiment_where_a_line_fails(monkeypatch):
-    monkeypatch.setattr(running, "carry_out", outcomes_by(lambda trial: None if "FedAvg" in trial.label else 0.5))
+    monkeypatch.setattr(running, "outcomes_of", outcomes_by(lambda trial: None if "FedAvg" in trial.label else 0.5))
     ends = finals(
         run_design(Design(tuple(replace(line, metric="accuracy") for line in LINES), 5, 1, (0.1,)), Settings())
     )
