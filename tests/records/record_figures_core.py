@@ -240,14 +240,17 @@ def numbers_that_are_stored():
 
 SOURCES = {
     "room/__init__.py": "",
-    "room/a.py": '"""Words."""\nfrom room.b import helper, unused\nimport math\n\nLEVEL = 3  # comment\n\n\n'
-    'def data(settings: int) -> float:\n    """Words."""\n    return helper(LEVEL) + math.pi\n',
+    "room/a.py": '"""Words."""\nfrom room.b import helper, unused\nfrom room.cost import price\n'
+    "import math\n\nLEVEL = 3  # comment\n\n\n"
+    'def data(settings: int) -> float:\n    """Words."""\n    return helper(LEVEL) + math.pi + price\n',
     "room/b.py": "from room.c import deep\n\n\ndef helper(x):\n    return deep(x) * 2\n\n\n"
     "def unused(x):\n    return x\n",
     "room/c.py": "FACTOR = 5\n\n\ndef deep(x):\n    return FACTOR * x\n\n\nclass Other:\n    pass\n",
+    "room/cost.py": "price = 1\n",
     "room/d.json": "{}",
 }
 CHANGES = (
+    *(("room/cost.py", "= 1", "= 2"), ("room/a.py", "-> float", "-> int")),
     *(
         ("room/a.py", "# comment", "# other"),
         ("room/a.py", "Words.", "Letters."),

@@ -33,6 +33,13 @@ def rates_at_an_end():
         yield disclosures.rates_at_an_end(_table(*tries))
 
 
+def rates_of_runs_that_failed():
+    for values in ((nan, 0.8, 0.7), (nan, 0.004, 0.003), (0.8, 0.7, nan), (nan, nan, nan)):
+        rates = zip((0.1, 0.3, 1.0), values, strict=True)
+        table = _table(*((A, 99, rate, value, int(value != value)) for rate, value in rates))
+        yield disclosures.rates_at_an_end(table), disclosures.close_rates(table)
+
+
 def rates_chosen_by_little():
     second = [(B, 98, 0.1, 0.6, 0), (B, 98, 0.3, 0.9, 0)]
     wide = [(B, 98, 0.1, 0.9, 0), (B, 98, 0.3, 0.6, 0)]

@@ -1,5 +1,6 @@
 """Experiments as data: lines, seeds, final values, effects, tables, learning rates, plans, and what differs."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import inf, nan
 
@@ -9,12 +10,14 @@ from matplotlib.figure import Figure as Picture
 from records import refused
 
 from figures.experiments import rate_choice as rates
+from figures.experiments.cost import announce_cost, cost_of_line
 from figures.experiments.differences import Difference, describe, differences, page, sizes_of, values_of, with_beyond
+from figures.experiments.differences import _listed as listed
 from figures.experiments.effects import Effect, by_seed, mean_and_half_width, paired_effect, smallest_detectable
 from figures.experiments.experiment import Design, Line, choice_seeds, finals, key_columns
 from figures.experiments.experiment import _number_alike as number_alike
 from figures.experiments.limited_time import Work
-from figures.experiments.sweep import SUSTAINED, Planned, needs_runs, plan_table
+from figures.experiments.sweep import SUSTAINED, OnlyPlannedError, Planned, needs_runs, plan_table
 from figures.experiments.tables import Contrast, Value, count_effects, draw_table, lead_headline
 from figures.experiments.text_tables import Cell, draw_text_table, fill_table
 from figures.figure import Settings
@@ -219,6 +222,44 @@ def plans_by_machine():
     yield plan_table([Planned("long", 4, 2, Cost(operations=5e18, bytes=10**12))], ("a", "a"))
 
 
+def costs_that_are_announced():
+    line = Line({"method": "FedAvg"}, "fedavg", "quadratics", {"clients": 3}, "loss", "", True)
+    other = Line({"method": "FedLoRA"}, "fedlora", "quadratics", {"clients": 2, "rank": 1}, "loss")
+    for designs, options in (
+        ([Design((line, other), 4, 2, (0.1, 0.3), 3)], {"slots": ("a", "b")}),
+        ([Design((line,), 4, 0, (0.1, 0.3), 4), Design((other,), 10**13, 3)], {"slots": ("a",)}),
+        ([Design((other,), 10**11, 3)], {"slots": ("a",)}),
+        ([Design((line,), 4, 1)], {"scale": "paper"}),
+        ([Design((line,), 4, 1, (0.1, 0.3))], {"scale": "paper", "slots": ("a",)}),
+        ([Design((line,), 4, 1)], {}),
+    ):
+        said = []
+        with suppress(OnlyPlannedError):
+            announce_cost(designs, Settings(**options, notify=said.append), ("tau: 5", "x"))
+            said.append("not only planned")
+        yield said
+    yield cost_of_line(line, 4, Settings()).operations, cost_of_line(line, 8, Settings()).bytes
+
+
+def values_in_tables():
+    for name, values in (
+        *(
+            ("batch", (32, 4, 128)),
+            ("cohort", (None,)),
+            ("x", (None, 3)),
+            ("flip", (True, False)),
+            ("rate", (0.5, 1e-5)),
+        ),
+        *(
+            ("layers", ("*.layer.11.*.q, *.layer.4.*",)),
+            ("layers", ("head",)),
+            ("layers", ("*.layer.3.a, *.layer.3.b",)),
+        ),
+        *(("ranks", ((4, 4, 2), (1,))), ("rounds", ((("a", 3), ("b", None)),)), ("x", ((),)), ("width", (None,))),
+    ):
+        yield listed(name, values)
+
+
 def figures_with_runs():
     return {
         one.id: needs_runs(one) for one in select(("rmt/", "rolora/", "fedloru/", "training/methods", "fedlrt/fig-5"))
@@ -323,7 +364,7 @@ def tasks_and_their_order():
         for group in (0, 1):
             yield [
                 [task.text, str(task.order), task.metric, task.trial.rounds]
-                for task in (*work.choices(group), *work.runs(group, 0.1 if not group else None)[:4])
+                for task in (*work.choices(group), *work.runs(group, 0.1 if not group else None)[::3])
             ]
             yield [work.place(task.trial) for task in work.runs(group, 0.1)[:2]]
 

@@ -187,6 +187,14 @@ def properties_of_readings():
     yield fig1.fig1_sizes(table), fig1.fig1_under(table)
 
 
+def distances_that_rest():
+    for ratio in (0.24, 0.26, 0.49, 0.51, 1.0):
+        part = pd.DataFrame(_course("FedLin", (0, 2, 4, 8), (1.0, 0.9, 0.8, 0.8 * ratio))).assign(reading="a", **COMMON)
+        yield bool(fig1_properties.summary(part).resting.iloc[0])
+    for ratio in (0.98, 0.989, 0.991, 1.0, 1.009, 1.011):
+        yield fig4_properties._rests(pd.DataFrame(_course("x", (0, 2, 4, 8), (1.0, 0.9, 0.8, 0.8 * ratio))))
+
+
 def admitted_steps():
     for steps in (20, 21):
         table = _readings(*CASES[:1]).assign(steps=steps, smoothness=1 / (12 * 20 * 1e-3))

@@ -308,8 +308,8 @@ def _edges(*runs):
             "step": 10 * place,
             "loss": 1.0,
             "value": v,
-            "low": v - 0.1,
-            "high": v + 0.1,
+            "low": v - 0.125,
+            "high": v + 0.125,
             "edge": 2.0 / rate,
             "rises": place % 3,
             "every": 0 if not place else 10,
@@ -328,9 +328,9 @@ def runs_at_the_edge():
     for table in (
         _edges(rises, above, never),
         _edges(never),
-        _edges((0.5, (1.0, 4.1, 4.0))),
+        _edges((0.5, (1.0, 4.125, 4.0))),
         _edges((0.5, (4.2, 4.1))),
-        _edges((0.5, (1.0, 4.10001, 4.5))),
+        _edges((0.5, (1.0, 4.12501, 4.5))),
     ):
         yield (
             [str(run) for run in edge_of_stability.runs_of(table)],

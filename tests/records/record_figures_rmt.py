@@ -96,6 +96,17 @@ def spectra():
     yield spectrum.spectrum_headline(table), spectrum.spectrum_found(table), spectrum.spectrum_sizes(table)
 
 
+def eigenvalues_outside_the_bulk():
+    table = spectrum.spectrum_data(Sized(own=spectrum.SpectrumSizes(40, 1, 50, 1, 2)))
+    width = spectrum.SPECTRUM_MODEL.edge_scale(40)
+    for factor in (1.0, 2.0, 3.9, 4.1, -3.9, -4.1):
+        value = (2.0 + abs(factor) * width) * np.sign(factor)
+        yield (
+            factor,
+            spectrum.spectrum_headline(table.assign(value=table.value.where(table.kind != "eigenvalue", value))),
+        )
+
+
 def picture_of_spectra():
     return picture(spectrum.draw_spectrum, spectrum.spectrum_data(Sized(own=spectrum.SpectrumSizes(60, 2, 100, 2, 4))))
 
