@@ -124,9 +124,10 @@ def rows_in_lower_precision():
     yield combine(torch.tensor([[1.0, -2.0]], dtype=torch.float64), (rows, 2))
     rows.swap(0, 1)
     yield rows.factors(0, 1), rows.read(0, torch.empty(1, 5, dtype=torch.float64))
-    krylov = Krylov(SPREAD, np.random.default_rng(0), store=Store(torch.float16, 9))
-    krylov.extend(4)
-    yield krylov.lost_square, krylov.pairs([3]).residuals, krylov.compression
+    for kind in (torch.float16, torch.bfloat16):
+        krylov = Krylov(SPREAD, np.random.default_rng(0), store=Store(kind, 9))
+        krylov.extend(4)
+        yield krylov.lost_square, krylov.pairs([3]).residuals, krylov.compression, krylov.coupling
 
 
 def rows_that_grow_and_recombine():

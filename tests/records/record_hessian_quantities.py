@@ -102,6 +102,18 @@ def smooth_functions_of_positive_matrices():
     yield Within(1e-5, [scaled["log-det=0.0005"].value, scaled["log-det=0.0005"].low, scaled["log-det=0.0005"].high])
 
 
+def smooth_functions_at_their_limits():
+    few = {"basis": 1, "steps": 1, "products": 40, "relative_width": 0.01}
+    small = _dense([0.0] * 20 + [0.4, 2.0])
+    yield Within(1e-5, [measure(small, "log-det=0.5", **few)["log-det=0.5"].low, 22.0 * np.log(0.5)])
+    for values, name in (
+        ([0.0] * 20 + [3.0, 9.0], "effective-dimension=1"),
+        ([9.0] * 20 + [0.0, 0.1], "effective-dimension=0.01"),
+    ):
+        found = measure(_dense(values), name, **few)[name]
+        yield Within(1e-5, [found.value, found.low, found.high]), found.limit
+
+
 def functions_of_matrices_that_are_not_positive():
     for name in ("log-det=9", "effective-dimension=1"):
         yield str(refused(measure, SIGNED, name, **QUICK)).replace("-2.0", "-2")[:90]
