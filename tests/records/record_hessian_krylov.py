@@ -175,6 +175,15 @@ def searches_with_few_rows_or_products():
             wide, 2, 1, **{"tolerance": 1e-3, **options}, rng=np.random.default_rng(1), progress=texts.append
         )
         yield Within(1e-4, [pairs.values, pairs.residuals, pairs.missed]), len(texts), texts[0]
+    for largest, smallest, basis in ((3, 0, 9), (0, 3, 9), (3, 0, 0), (0, 3, 0)):
+        texts = []
+        options = {"basis": basis, "tolerance": 1e-2, "rng": np.random.default_rng(2), "progress": texts.append}
+        pairs = extreme_eigenpairs(wide, largest, smallest, **options)
+        yield (
+            Within(1e-4, [pairs.values, pairs.residuals, pairs.missed]),
+            len(texts),
+            texts[-1].partition("residual")[0],
+        )
     scaled = extreme_eigenpairs(DenseOperator(1e-6 * wide.matrix), 2, 1, tolerance=0.05, rng=np.random.default_rng(1))
     yield Within(1e-4, [scaled.values * 1e6, scaled.residuals * 1e6, scaled.missed * 1e6]), scaled.rounding * 1e6
     yield [usual_basis(pairs) for pairs in (1, 10)], [more_in_search(pairs) for pairs in (1, 10)]
