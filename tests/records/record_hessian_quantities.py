@@ -89,6 +89,8 @@ def counts_on_both_sides():
         _dense([3.0, 1.0, 0.5, -2.0]), "count-above=1,count-above=0.99,count-below=2,count-below=1.99,density"
     )
     yield exact.words(), exact["density"].value, exact["density"].points
+    large = measure(_dense([300.0, 90.0, 50.0, -200.0]), "count-above=60,count-below=150")
+    yield [(one.value, one.low, one.high) for one in large.found.values()]
 
 
 def smooth_functions_of_positive_matrices():
