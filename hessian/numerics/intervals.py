@@ -21,8 +21,8 @@ class Interval(Result):
 
     @property
     def relative_width(self) -> float:
-        """Distance of the ends over the value; 0 for a value of 0 without width."""
-        return (self.high - self.low) / self.value if self.value else (0.0 if self.high == self.low else inf)
+        """Distance of the ends over the modulus of the value; 0 for a value of 0 without width."""
+        return (self.high - self.low) / abs(self.value) if self.value else (0.0 if self.high == self.low else inf)
 
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high

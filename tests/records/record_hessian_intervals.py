@@ -57,7 +57,7 @@ def estimates_in_words():
 
 def _profile(name, reached=True):
     ends = np.array([0.2, 0.5, 0.9]), np.array([0.1, 0.3, 0.6]), np.array([0.3, 0.9, 1.0])
-    sd = np.array([0.1, 0.4, 0.7]) if name == "diagonal" else np.empty(0)
+    sd = np.array([0.1, 0.4, 1.9]) if name == "diagonal" else np.empty(0)
     limit = "" if reached else "raise steps"
     return Profile(Quantity(name), np.array([-1.0, 0.0, 2.0]), *ends, sd, 0.9, 7, reached, limit)
 

@@ -124,9 +124,10 @@ def rows_in_lower_precision():
     yield combine(torch.tensor([[1.0, -2.0]], dtype=torch.float64), (rows, 2))
     rows.swap(0, 1)
     yield rows.factors(0, 1), rows.read(0, torch.empty(1, 5, dtype=torch.float64))
-    krylov = Krylov(SPREAD, np.random.default_rng(0), store=Store(torch.float16, 9))
-    krylov.extend(4)
-    yield krylov.lost_square, krylov.pairs([3]).residuals, krylov.compression
+    for kind in (torch.float16, torch.bfloat16):
+        krylov = Krylov(SPREAD, np.random.default_rng(0), store=Store(kind, 9))
+        krylov.extend(4)
+        yield krylov.lost_square, krylov.pairs([3]).residuals, krylov.compression, krylov.coupling
 
 
 def rows_that_grow_and_recombine():
@@ -174,6 +175,15 @@ def searches_with_few_rows_or_products():
             wide, 2, 1, **{"tolerance": 1e-3, **options}, rng=np.random.default_rng(1), progress=texts.append
         )
         yield Within(1e-4, [pairs.values, pairs.residuals, pairs.missed]), len(texts), texts[0]
+    for largest, smallest, basis in ((3, 0, 9), (0, 3, 9), (3, 0, 0), (0, 3, 0)):
+        texts = []
+        options = {"basis": basis, "tolerance": 1e-2, "rng": np.random.default_rng(2), "progress": texts.append}
+        pairs = extreme_eigenpairs(wide, largest, smallest, **options)
+        yield (
+            Within(1e-4, [pairs.values, pairs.residuals, pairs.missed]),
+            len(texts),
+            texts[-1].partition("residual")[0],
+        )
     scaled = extreme_eigenpairs(DenseOperator(1e-6 * wide.matrix), 2, 1, tolerance=0.05, rng=np.random.default_rng(1))
     yield Within(1e-4, [scaled.values * 1e6, scaled.residuals * 1e6, scaled.missed * 1e6]), scaled.rounding * 1e6
     yield [usual_basis(pairs) for pairs in (1, 10)], [more_in_search(pairs) for pairs in (1, 10)]

@@ -75,6 +75,33 @@ def norms_that_are_exact_and_all_pairs_known():
         yield (fit.sigma, fit.rest_by_norm, fit.rest_by_quadrature, fit.outlier_count, fit.bulk.moment(2))
 
 
+def noise_at_the_border_of_rounding():
+    for size in (2e-14, 5e-14, 3e-13):
+        nodes = tuple(size * x for x in NODES)
+        found = refused(
+            _fit, (6.0, -3.5), 1, frobenius=Interval(float(np.hypot(6.0, 3.5)), 6.9, 7.0), nodes=nodes, residuals=0.0
+        )
+        yield found if isinstance(found, str) else found.sigma / size
+
+
+def residuals_of_the_last_pair_of_a_side():
+    values = np.array([*UPPER, *LOWER])
+    for residuals in ([1e-3, 1e-3, 0.9, 1e-3, 1e-3], [1e-3, 0.9, 1e-3, 0.9, 1e-3], [1e-3, 1e-3, 1e-3, 1e-3, 0.9]):
+        pairs = dataclasses.replace(_pairs(values), residuals=np.array(residuals))
+        fit = fit_measured(pairs, 3, FROBENIUS, _measure(values))
+        yield fit.outlier_count, fit.spike_sd, fit.bulk.residuals
+
+
+def distances_from_laws_that_jump():
+    bulk = Bulk(
+        4000, (np.array([-0.5, 0.0, 0.5]),), (np.array([0.2, 0.3, 0.5]),), np.array([-0.1, 0.2]), 0.01, np.zeros(2)
+    )
+    for share, atoms in ((0.6, (0.0,)), (0.3, (0.0,)), (0.3, ()), (0.1, (0.2,))):
+        yield bulk.distance(
+            lambda x, share=share: 0.2 * (x >= -0.5) + share * (x >= 0.0) + (0.8 - share) * (x >= 0.4), atoms=atoms
+        )
+
+
 def scales_of_extreme_size():
     fit = fit_measured(
         _pairs(1e-30 * np.array([*UPPER, *LOWER]), 1e-33),

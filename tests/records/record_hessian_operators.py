@@ -188,6 +188,8 @@ def constants_of_another_type():
     with constants_in(torch.float64, torch.float32):
         yield str(refused(torch.mv, double, single, out=torch.empty(2))).partition(":")[0]
         yield str(refused(torch.mv, double, torch.ones(3))).partition(":")[0]
+        kept = torch.zeros(2, dtype=torch.float64)
+        yield str(refused(kept.addmv_, double.float(), single)).partition(":")[0], kept
 
 
 def weight_norm_by_its_formula():

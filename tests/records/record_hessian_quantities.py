@@ -89,6 +89,8 @@ def counts_on_both_sides():
         _dense([3.0, 1.0, 0.5, -2.0]), "count-above=1,count-above=0.99,count-below=2,count-below=1.99,density"
     )
     yield exact.words(), exact["density"].value, exact["density"].points
+    large = measure(_dense([300.0, 90.0, 50.0, -200.0]), "count-above=60,count-below=150")
+    yield [(one.value, one.low, one.high) for one in large.found.values()]
 
 
 def smooth_functions_of_positive_matrices():
@@ -100,6 +102,18 @@ def smooth_functions_of_positive_matrices():
     )
     scaled = measure(DenseOperator(1e-3 * POSITIVE.matrix), "log-det=0.0005", relative_width=0.05, **QUICK)
     yield Within(1e-5, [scaled["log-det=0.0005"].value, scaled["log-det=0.0005"].low, scaled["log-det=0.0005"].high])
+
+
+def smooth_functions_at_their_limits():
+    few = {"basis": 1, "steps": 1, "products": 40, "relative_width": 0.01}
+    small = _dense([0.0] * 20 + [0.4, 40.0])
+    yield Within(1e-5, [measure(small, "log-det=0.5", **few)["log-det=0.5"].low, 22.0 * np.log(0.5)])
+    for values, name in (
+        ([0.0] * 20 + [3.0, 9.0], "effective-dimension=1"),
+        ([9.0] * 20 + [0.0, 0.1], "effective-dimension=0.01"),
+    ):
+        found = measure(_dense(values), name, **few)[name]
+        yield Within(1e-5, [found.value, found.low, found.high]), found.limit
 
 
 def functions_of_matrices_that_are_not_positive():

@@ -15,6 +15,7 @@ from hessian.lanczos.krylov import Krylov
 
 def test_widths_are_relative():
     assert Interval(4.0, 3.0, 5.0).relative_width == 0.5
+    assert Interval(-4.0, -5.0, -3.0).relative_width == 0.5
     assert Interval(0.0, 0.0, 0.0).relative_width == 0.0
     assert Interval(0.0, 0.0, 1.0).relative_width == np.inf
     assert [point in Interval(4.0, 3.0, 5.0) for point in (2.9, 3.0, 5.0, 5.1)] == [False, True, True, False]
