@@ -59,7 +59,8 @@ def _run(algorithm, problem=None, cohort=2, number=2, **options):
         for one in last.ledger.entries
     ]
     merged = algorithm.merged_rank(last.state.algorithm, "first.weight") if hasattr(algorithm, "merged_rank") else None
-    return [str(step) for step in steps[1:]], sent, digest(algorithm.weights(last.state.algorithm)), own, merged
+    kept = [[number, *values] for number, values in sorted(last.state.federation.personal.items()) if values]
+    return [str(step) for step in steps[1:]], sent, digest(algorithm.weights(last.state.algorithm)), own, merged, kept
 
 
 def averaging():
