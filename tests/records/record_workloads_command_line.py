@@ -274,3 +274,14 @@ def names_within_names_of_options():
         yield flag, nearest_flag(flag, known)
     for size in (39, 40, 41):
         yield _argument(read_number, "x" * size), refused(read_whole, "x" * size), refused(read_real, "x" * size)
+
+
+def options_written_otherwise():
+    for known in (
+        ["--truncation", "--tau"],
+        ["--truncation"],
+        ["--jobs", "--workers", "--threads"],
+        ["--workers", "--jobs"],
+    ):
+        for flag in ("--TAU", "--tau", "--Threads", "--cores", "--threads_", "--THRESHOLD"):
+            yield flag, nearest_flag(flag, known)
