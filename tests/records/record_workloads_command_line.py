@@ -239,6 +239,8 @@ def data_commands():
             ("data", "verify", "cifar-100", "--root", str(place)),
             ("data", "fetch", "cifar-10", "--root", str(place)),
             ("data", "list", "x"),
+            ("data", "verify", "--root", str(place)),
+            ("data", "list", "--root", str(place)),
         ):
             options = parser.parse_args(list(words))
             said, errors = io.StringIO(), io.StringIO()
@@ -253,7 +255,10 @@ def data_commands():
                     code = refused(options.command, options)
                 finally:
                     os.chdir(before)
-            yield code, hide(said.getvalue()), hide(errors.getvalue())
+            lines = [
+                hide(stream.getvalue()).splitlines() for stream in (said, errors)
+            ]  # a system may have Fashion-MNIST
+            yield code, *([line for line in part if "ashion-" not in line] for part in lines)
 
 
 def names_within_names_of_options():
