@@ -240,3 +240,18 @@ def exchanges_without_their_clients():
         unpack(pack(exchange.restrict((1,)))).each,
         digest(unpack(pack(clients()[0].tensors()))),
     )
+
+
+def _keep(client, memory, name, only):
+    keep = {name: torch.tensor(float(memory.number + 1))} if memory.number in only else {}
+    return Reply(upload=torch.tensor([float(len(memory.kept)), float(sum(memory.kept.values()))]), keep=keep)
+
+
+def values_kept_by_workers_that_are_lost():
+    for lost in ((), (4,), (7,), (8, 9), (11,)):
+        team = InProcess(2, lost)
+        fed = Federation(clients(), executor=team)
+        fed._begin()
+        for name, only in (("a", (0, 2)), ("b", (1,)), ("c", (1, 2)), ("d", ())):
+            yield fed.gather(_keep, to=(0, 1, 2), name=name, only=only)
+        yield [entry[:2] + entry[5:6] for entry in team.log]

@@ -354,3 +354,17 @@ def states_that_follow_bases():
     )
     seen = replace(clients()[0], statistics=frozenset({"b"}))
     yield signed(follow_bases({OPTIMISER: Velocity(entries[:1]), BASES: old}, seen, S, *new)[OPTIMISER]), USV(1, 2, 3).V
+
+
+def ranks_that_are_kept_at_rounding():
+    eps = torch.finfo(torch.float64).eps
+    for factor in (0.5, 1.0, 2.0, 3.9, 4.1, 10.0):
+        sigma = torch.tensor([1.0, factor * eps, 0.0, 0.0]).double()
+        yield (
+            factor,
+            Truncation(0.0).rank(sigma),
+            Truncation(0.0, "printed").rank(sigma),
+            Truncation(0.0, least=3).rank(sigma),
+        )
+        W = torch.diag(torch.tensor([2.0, factor * eps * 2.0, 0.0]).double())
+        yield singular_triples(W, 2)[1][1] > 0

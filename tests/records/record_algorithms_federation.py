@@ -212,3 +212,32 @@ def exchanges_and_their_parts():
         1, 1, _know, (0, 2), None, {"w": torch.ones(2)}, {"a": {0: 1, 2: 3}}, None, 0, None, {}, {}, {}, {}
     )
     yield plain.messages_down(), plain.memory(1, None), plain.arguments_for(0)
+
+
+class _Partly(Client):
+    def tensors(self):
+        spoilt = self.y.clone()
+        spoilt[0, 0] = torch.nan
+        return {"x": self.x, "y": spoilt, "z": spoilt}
+
+
+def clients_whose_data_are_partly_not_finite():
+    fed = Federation([clients()[0], _Partly(numbers(2, 3), numbers(2, 2))])
+    yield (
+        refused(fed.gather, _spoil, to=(1,), w=Tree(), how="nan"),
+        refused(fed.gather, _spoil, to=(0,), w=Tree(), how="nan"),
+    )
+
+
+def _keep(client, memory, name, only=None):
+    keep = {name: torch.tensor(float(memory.number + memory.round))} if only in (None, memory.number) else {}
+    return Reply(upload=torch.tensor(float(len(memory.kept))), keep=keep)
+
+
+def values_kept_in_several_exchanges():
+    fed = Federation(clients())
+    for _ in range(2):
+        fed._begin()
+        for name, only in (("a", None), ("b", 1), ("a", 2), ("c", None)):
+            yield fed.gather(_keep, to=(0, 1, 2), name=name, only=only)
+        yield {number: dict(kept) for number, kept in sorted(fed._kept.items())}

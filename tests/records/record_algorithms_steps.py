@@ -369,3 +369,11 @@ def steps_along_tiny_gradients():
     yield clip(tiny, 1e-6), clip(tiny, 1e-5), clip([grad * 0.0 for grad in G], 1.0)
     for rule in (Adam(), AdamW(), Adam(eps=1e-6)):
         yield signed(rule.step(W, [grad * 1e-8 for grad in G], rule.start(W), 1.0)[0])
+
+
+def idle_parameters_with_pulls_and_corrections():
+    client, memory = _Idle(numbers(5, 3), numbers(5, 2)), Memory(drawn=[torch.tensor([0]), torch.tensor([0])])
+    for options in ({}, {"pull": 0.5}, {"correction": start()}, {"rates": Tree(dict.fromkeys(start(), 2.0))}):
+        for rule in (AdamW(weight_decay=0.5), Sgd(0.5, 0.1)):
+            found = descend(client, start(), Descent(2, 0.1, 1, optimiser=rule), memory, **options)
+            yield list(options), signed(found.parameters)

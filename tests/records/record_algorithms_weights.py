@@ -353,3 +353,12 @@ def norms_without_running_statistics():
         yield call(module, w, numbers(4, 3))[1], dict(sorted(observe(module, {**w, **seen}, numbers(4, 3))[1].items()))
     instance = _network(nn.InstanceNorm1d(3, track_running_stats=True, affine=True))
     yield call(instance, {"0.weight": numbers(3), "0.bias": numbers(3)}, numbers(2, 3, 4))[0, 1]
+
+
+def kernels_added_to_factors():
+    base = Factored(numbers(4, 2, seed=1), None, numbers(6, 2, seed=2))
+    for shape in ((4, 2, 1, 3), (4, 3, 2)):
+        weight = with_shape(
+            Added(Added(base, 0.5, numbers(4, 1), numbers(1, 6)), -0.25, numbers(4, 1), numbers(1, 6)), shape
+        )
+        yield weight.shape, weight.base.shape, weight.scale, weight.base.scale, signed(weight.dense())

@@ -364,3 +364,18 @@ def squares_within_images():
                 _image(place / name, size, number)
             train, _test = read_folder(place, side)
             yield size, side, train.images[0]
+
+
+def colours_of_one_image():
+    for coloured in ("train/a/1.png", "train/b/2.png", "test/a/3.png", ""):
+        with folder() as (place, _):
+            for name in ("train/a/1.png", "train/b/2.png", "test/a/3.png", "test/b/4.png"):
+                _image(place / name, mode="RGB" if name == coloured else "L")
+            _image(place / "test" / "b" / "4.png", mode="1")
+            yield [one.images.shape for one in read_folder(place)]
+
+
+def widths_that_do_not_divide():
+    for name, width in (("alexnet", 100), ("alexnet", 1), ("vgg16", 10), ("vgg16", 1)):
+        network = model(name, ModelSettings(3, 2, 32, width=width))
+        yield name, width, [p.shape[0] for p in network.parameters() if p.ndim > 1]

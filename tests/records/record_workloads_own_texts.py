@@ -351,3 +351,11 @@ def labels_at_borders():
     few = [{"text": f"text {n}", "label": "ab"[n == 5], "who": "xy"[n > 2]} for n in range(30)]
     found = own_from(few, "m", Columns(client="who"))
     yield found.train.texts, found.test.labels, found.test.origins, found.clients
+
+
+def clients_that_would_lose_all_texts():
+    first = [("x", 3), ("y", 9), ("y", 3), ("z", 1), ("z", 15)]
+    for order in (first, first[::-1], [("x", 3), ("x", 9), ("y", 11), ("z", 1), ("z", 15)]):
+        rows = [{"text": f"text number {n}", "label": "ab"[n == 1], "who": who} for who, n in order]
+        found = own_from(rows, "m", Columns(client="who"))
+        yield found.train.texts, found.train.origins, found.test.texts, found.test.origins, found.notes

@@ -186,3 +186,18 @@ def columns_of_numbers():
             stream = io.StringIO()
             print_table([{"n": cell, "width of it": cell} for cell in cells], [], stream=stream)
             yield re.sub(r"\x1b\[\d*m", "", stream.getvalue())
+
+
+def progress_that_is_resumed():
+    clock = _Clock()
+    for total, before in ((10, 4), (10, 0), (3, 2), (3, 5), (10, 10)):
+        clock.now = 0.0
+        progress = Progress("train", total, "round", io.StringIO(), clock)
+        progress.resume(before)
+        yield progress.line(), progress.seconds_left()
+        for steps in (1, 2):
+            clock.now += 6.0
+            progress.advance(steps=steps)
+            yield progress.line(), progress.seconds_left()
+        clock.now += 1.5
+        yield progress.line(), progress.seconds_left()
