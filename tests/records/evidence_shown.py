@@ -14,6 +14,7 @@ def shown(evidence):
     plain = Evidence(evidence.ok, "")
     values = {name: getattr(evidence, name) for name in kept if getattr(evidence, name) != getattr(plain, name)}
     values["ok"] = evidence.ok
+    values["length"] = len(evidence.printed + evidence.obtained)  # of numbers in texts, only the value is compared
     values |= {"facts": [(fact.says, fact.everywhere) for fact in evidence.facts]} if evidence.facts else {}
     return values | (
         {"lines": {name: line_shown(line) for name, line in evidence.lines.items()}} if evidence.lines else {}

@@ -6,7 +6,7 @@ from functools import cache
 from evidence_shown import shown
 from invented_paper.bounds import CONTROL, FIX, HALF, NUMBERS, SECOND, bound, half
 from invented_paper.bounds import declared as _declared
-from invented_paper.others import AMBIGUOUS, MISPRINT, SETTING, STUB
+from invented_paper.others import AMBIGUOUS, MISPRINT, OPEN, SETTING, STUB
 from invented_paper.theorems import CORRECTED, HOLDS, LOOSE, REFUTED
 
 from paper_checks.claim import Evidence
@@ -93,6 +93,7 @@ def results():
         found(MISPRINT, [WITNESS]),
         replace(found(STUB), judged=None, changes=(), decision=Decision("not checkable here", None, "no check yet")),
         found(SETTING, seconds=1.5),
+        found(OPEN),
     )
 
 

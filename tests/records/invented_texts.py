@@ -50,9 +50,11 @@ def display(*rows, name="a formula", about="", proves="", line=7):
 
 
 def said(check, *documents):
-    """Return what a check finds in each document."""
+    """Return what a check finds in each document, with the length of what it says, in which digits count."""
     return [
-        [f"{one.check} {one.place} {one.about}", one.says, list(one.values)] for doc in documents for one in check(doc)
+        [f"{one.check} {one.place} {one.about}", one.says, len(one.says), list(one.values)]
+        for doc in documents
+        for one in check(doc)
     ]
 
 

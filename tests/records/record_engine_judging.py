@@ -201,6 +201,9 @@ def strengths_of_lines():
     }
     for name, other in others.items():
         yield name, strength({"a": plain}, {"a": other}), strength({"a": other}, {"a": plain})
+    strict = others["strict"]
+    for name in ("larger right", "smaller right", "smaller left", "same"):
+        yield name, strength({"a": strict}, {"a": replace(others[name], strict=True)})
     both = {"a": plain, "b": plain}
     yield strength(both, {"a": plain}), strength({"a": plain}, both), strength(both, {"a": others["smaller right"]})
     yield strength({}, both)

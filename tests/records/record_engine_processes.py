@@ -118,6 +118,14 @@ def settings_that_a_check_changes_are_restored():
     yield torch.get_num_threads() == threads, os.getcwd() == folder
 
 
+def different_precisions_are_restored_each():
+    with settings_restored():
+        mpmath.mp.prec, mpmath.iv.prec = 60, 70
+        with settings_restored():
+            mpmath.mp.prec, mpmath.iv.prec = 80, 80
+        yield mpmath.mp.prec, mpmath.iv.prec
+
+
 def settings_that_a_module_may_not_change():
     def importing(change):
         with settings_kept("a.module"):
@@ -178,8 +186,15 @@ def work_in_order_the_largest_first():
     ] * 2
 
 
+class _Wide(argparse.HelpFormatter):
+    """Help in long lines, regardless of the terminal."""
+
+    def __init__(self, prog):
+        super().__init__(prog, width=1000)
+
+
 def options_that_choose_claims():
-    parser = argparse.ArgumentParser(prog="check", usage="check")
+    parser = argparse.ArgumentParser(prog="check", usage="check", formatter_class=_Wide)
     add_choice(parser, "ids of claims")
     add_replay_seconds(parser)
     yield " ".join(parser.format_help().split())

@@ -308,6 +308,13 @@ def changes_in_words_and_numbers():
     yield describe_unnoticed([NoticedChange("a", 1, None, ("x",)), NoticedChange("b", 1, None, ("y",))])
 
 
+def best_values_at_the_refuted_one():
+    for value, refuted in ((4.0, 3.0), (4.0, 5.0), (-1.0, -2.0), (0.0, 0.5)):
+        change = NoticedChange("K", value, refuted)
+        for best in (refuted, refuted + (refuted - value) / 100, refuted - (refuted - value) / 100):
+            yield describe_overstated({"K": best}, [change])
+
+
 def smallest_changes_on_either_side():
     def noticed(check, value, **fields):
         one = declared("c", lambda data, K=value: check(K), mutants=[], **fields)

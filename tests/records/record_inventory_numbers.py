@@ -211,6 +211,7 @@ def digits_that_are_exchanged():
         "All 12,354 tokens.",
         "about 12,354 images",
         "All 12,453 images.",
+        "All 14,325 images.",
     ):
         yield text, said(counts, document(text=["We use 12,345 images and more.", text]))
 

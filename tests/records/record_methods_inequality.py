@@ -59,6 +59,12 @@ def borders_of_the_error_bound():
     yield _judge([1.0, -2.0], [0.9, -2.1], [0.05, 0.2], domain=SEARCH)
 
 
+def tolerances_of_cases_of_several_sizes():
+    for size in (0.0, 1.0, 1e5):
+        yield _judge([1000.0, 1.0], [999.9, 0.99], [0.2, 0.1], size=size, domain=SEARCH)
+        yield _judge([-1.0, -1000.0], [-1.01, -1000.1], [0.1, 0.2], size=size, domain=SEARCH)
+
+
 def strict_and_not_strict_at_equality():
     for strict in (False, True):
         yield _judge([1.0, 2.0], [1.0, 3.0], strict=strict, domain=SEARCH)

@@ -151,6 +151,8 @@ def equal_tensors():
     for other in (one, one + 5e-11, one * 100, one[:1]):
         found = same("same", one, other, {"n": 2})
         yield found, found.excess <= 0
+    low = torch.tensor([-500.0, 2.0], dtype=torch.float64)
+    yield same("same", low, low + 2e-8), same("same", -low, low), same("same", 1j * low, 1j * low + 1.0)
     ints = torch.tensor([1, 2, 3])
     yield same("same", ints, torch.tensor([1, 5, 4]))
     yield same("same", ints, torch.tensor([1, 5, 4]), resolution="digits", relative=0.1)

@@ -229,6 +229,8 @@ def lists_that_are_split():
         ("one; two; three", 8),
         ("one; two; three", 7),
         ("one; two; three", 99),
+        ("one; two; three", 14),
+        ("one; two; three", 15),
         ("one (2; 3); $[4; 5)$; six [a; b)", 3),
         ("", 5),
     ):

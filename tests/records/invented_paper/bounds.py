@@ -32,7 +32,7 @@ def half(numbers, K=0.5, power=1):
 
 
 def declared(label, judged, paper="invented", **fields):
-    """Return a claim; whatever is not given is as for a bound that holds."""
+    """Return a claim; a field that is not given is as for a bound that holds."""
     given = {
         "where": "Section 2, Theorem 3; Appendix A",
         "says": r"$x^2 \le K x$ on $[0, 1]$",

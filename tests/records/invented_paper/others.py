@@ -3,7 +3,7 @@
 from invented_paper.bounds import FIX, HALF, bound, declared
 from invented_paper.bounds import half as judge_half
 
-from paper_checks.claim import AS_CORRECTED, LITERAL, Intended
+from paper_checks.claim import AS_CORRECTED, LITERAL, Evidence, Intended
 
 
 def whole(numbers, K=1.0, power=1):
@@ -21,8 +21,8 @@ AMBIGUOUS = declared(
     expect=("ambiguous", "search"),
     readings=(LITERAL, HALF),
     ambiguous="Sections 2 and 4 differ",
-    kind="definition",
-    where="Definition 1",
+    importance="result",
+    where="Corollary 1",
     uses=("invented/lem-2",),
 )
 MISPRINT = declared(
@@ -37,6 +37,14 @@ MISPRINT = declared(
     correction=FIX,
     importance="detail",
     uses=("invented/prop-1",),
+)
+OPEN = declared(
+    *("thm-5", lambda numbers, K=1.0: Evidence(None, "runs at the printed scale", reason="they take weeks")),
+    mutants=[{"K": 0.9}],
+    expect=("not checkable here", None),
+    expect_reason="they take weeks",
+    where="Theorem 5",
+    importance="result",
 )
 STUB = declared("eq-9", whole, expect=("not checkable here", None), expect_reason="no check yet", where="Section 7")
 SETTING = declared(
