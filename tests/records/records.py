@@ -1,9 +1,9 @@
 """Records of what the toolkit shows for small inputs, so that no number or message changes without notice.
 
-A module ``record_NAME.py`` next to this one has cases: public functions without parameters that return or yield
-numbers, texts, arrays, results or tables. ``record_NAME.json`` keeps what they gave. Other tests prove that values are
-right; these notice that one has changed. ``PYTHONPATH=. python tests/records/records.py [NAME ...]`` writes the records
-again and prints every difference, for a change that is meant.
+A module ``record_NAME.py`` in a folder next to this one has cases: public functions without parameters that return or
+yield numbers, texts, arrays, results or tables. ``record_NAME.json`` keeps what they gave. Other tests prove that
+values are right; these notice that one has changed. ``PYTHONPATH=. python tests/records/records.py [NAME ...]`` writes
+the records again and prints every difference, for a change that is meant.
 """
 
 import dataclasses
@@ -119,7 +119,12 @@ def _last_digit(*texts: str) -> float:
 
 def parts() -> list[str]:
     """Return the names of the records."""
-    return sorted(file.stem.removeprefix("record_") for file in FOLDER.glob("record_*.py"))
+    return sorted(files())
+
+
+def files() -> dict[str, Path]:
+    """Return the module of each record by its name."""
+    return {file.stem.removeprefix("record_"): file for file in FOLDER.glob("*/record_*.py")}
 
 
 def cases(part: str) -> dict[str, Callable[[], Any]]:
@@ -136,7 +141,7 @@ def _module(part: str) -> ModuleType:
     name = f"record_{part}"
     if name in sys.modules:
         return sys.modules[name]
-    found = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+    found = importlib.util.spec_from_file_location(name, files()[part])
     assert found is not None
     assert found.loader is not None
     sys.modules[name] = module = importlib.util.module_from_spec(found)
@@ -146,7 +151,7 @@ def _module(part: str) -> ModuleType:
 
 def kept(part: str) -> dict[str, Any]:
     """Return a record."""
-    file = FOLDER / f"record_{part}.json"
+    file = files()[part].with_suffix(".json")
     return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
 
 
@@ -170,4 +175,4 @@ if __name__ == "__main__":
             for line in differences(before[name], now[name]) if name in before and name in now else ():
                 print(f"{part}, {name}{line}")
         rows = ",\n".join(f"{json.dumps(name)}: {json.dumps(value)}" for name, value in now.items())
-        (FOLDER / f"record_{part}.json").write_text(f"{{\n{rows}\n}}\n", encoding="utf-8")
+        files()[part].with_suffix(".json").write_text(f"{{\n{rows}\n}}\n", encoding="utf-8")

@@ -25,7 +25,7 @@ from paper_checks.engine.selection import add_choice, add_replay_seconds, chosen
 
 
 def errors_and_where_they_come_from():
-    folder = Path(__file__).parent
+    folder = Path(__file__).parents[1]
     try:
         outcome(True, margin=-1.0)
     except ValueError as error:
@@ -182,7 +182,7 @@ def work_in_order_the_largest_first():
     yield list(map_work(str.upper, [], 1)), list(map_work(str.upper, ["x", "y"], 3, _Pool(), [2, 2]))
     yield list(_folders_of(["no_such_package"]))
     yield [Path(name).name for name in _folders_of(["paper_checks", "rankproof"])] == [
-        Path(__file__).parents[2].name
+        Path(__file__).parents[3].name
     ] * 2
 
 
