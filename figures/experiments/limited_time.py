@@ -146,7 +146,7 @@ class Work:
     def place(self, trial: Trial) -> tuple[str, str]:
         """Return device and executor of a run."""
         if self.device == "cpu":
-            return "cpu", "sequential"
+            return "cpu", str(trial.settings.get("executor", "sequential"))
         together = int(trial.settings.get("clients", 1)) >= self.together
         if not together and trial.settings.get("model") in self.processors:
             return "cpu", "sequential"

@@ -35,6 +35,7 @@ class Sizes:
         personal: Further options of the personal models.
         psi: Concentrations of the labels in Table 3.
         ranks: Settings of Table 4.
+        executor: Executor of the runs; one that computes all clients at once is faster for small networks.
     """
 
     federation: Mapping[str, Any]
@@ -51,6 +52,7 @@ class Sizes:
     personal: Mapping[str, Any]
     psi: tuple[float, ...]
     ranks: tuple[int, ...] = (1, 2)
+    executor: str = "sequential"
 
     def rank(self, size: str) -> int:
         """Return the rank of the factors for the width of the network."""
@@ -108,6 +110,7 @@ SIZES: Mapping[Scale, Sizes] = {
         tuning_rounds=16,
         personal={"own_share": 0.2, "samples": 4000},
         psi=(0.1, 0.5),
+        executor="vmap",
     ),
     "paper": Sizes(
         {**_SGD, "epochs": 5, "batch": 32, "held_out": 10_000, "weight_decay": 1e-4, "crop": 4, "flip": True},
