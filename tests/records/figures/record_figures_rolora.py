@@ -114,6 +114,13 @@ def courses_of_aggregations():
             yield method, found.rounds, found.bytes, found.training[1:], found.population[-1], found.angle[1:]
 
 
+def courses_on_samples_and_in_expectation():
+    problem = aggregations.aggregation_problem(Settings(), "different, samples", "run 0")
+    for method in ("RoLoRA", "FFA-LoRA"):
+        found = aggregations.course(problem, method, 0.05, 4, 0)
+        yield found.rounds, found.training, found.population
+
+
 def courses_that_end_early():
     problem = aggregations.aggregation_problem(Settings(), "equal, expected", "run 1")
     yield aggregations.course(problem, "FedAvg", 30.0, 200, 1)

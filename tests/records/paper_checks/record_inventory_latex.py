@@ -363,6 +363,17 @@ def latex_as_words():
         yield formula(body, environment)
 
 
+def references_by_every_command():
+    readable = Readable({"t": ("theorem", "3"), "e": ("equation", "4"), "s": (None, "2")})
+    for how in ("ref", "eqref", "cref", "Cref", "autoref", "Autoref", "thref", "Thref", "pageref", "cref*", "ref*"):
+        yield how, [readable.words(rf"By \{how}{{{label}}} it is") for label in ("t", "e", "s", "none", "t,e")]
+
+
+def displays_of_every_environment():
+    for name in ("align", "eqnarray", "alignat", "flalign", "gather", "multline", "IEEEeqnarray", "equation", "split"):
+        yield name, [formula(r"{2} a &= b \\ c &\le d", name + star) for star in ("", "*")]
+
+
 def what_is_never_closed_or_not_reached():
     for body in (
         r"\begin{theorem} a",

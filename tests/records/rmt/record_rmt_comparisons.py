@@ -107,6 +107,19 @@ def distances_that_are_refused():
         yield refused(distribution_distance, values, Semicircle(), scale=scale)
 
 
+def deviations_next_to_rounding():
+    for predicted, observed in ((1.0, 1.0 + 2.0**-49), (1.0, 1.0 + 2.0**-50), (1.0 - 2.0**-50, 1.0)):
+        for error in (0.0, 1e-17, 2.0**-49, 1e-3):
+            found = Comparison("x", predicted, observed, error, "sample", 3)
+            back = Comparison("x", observed, predicted, error, "sample", 3)
+            yield found.deviation, back.deviation, found.agrees(), back.agrees()
+    for observed in (1e-17, -1e-17, 0.0):
+        yield (
+            Comparison("x", 0.0, observed, 0.0, "sample", 2).deviation,
+            Comparison("x", observed, 0.0, 0.0, "theory", 1).deviation,
+        )
+
+
 def tracy_widom():
     s = np.array([-40.0, -9.0001, -9.0, -6.0, -3.0, -1.2, 0.0, 2.0, 6.0])
     return np.log(LAW.cdf(s[1:])), LAW.sf(s), LAW.pdf(s), np.log(LAW.sf(np.array([5.0, 20.0]))), LAW.cdf(0.5)

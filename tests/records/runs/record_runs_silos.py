@@ -6,6 +6,7 @@ import torch
 from hidden_folder import in_folder
 from records import refused
 
+import rankproof
 from algorithms.descent import Descent
 from algorithms.exchange import Exchange
 from algorithms.fedavg import local_descent
@@ -245,3 +246,10 @@ def an_app_that_is_written(folder):
             lambda algorithm, silos: len(write_app(folder / "new" / algorithm, algorithm, silos)), algorithm, silos
         )
     yield refused(write_app, folder / "My Hospitals", "fedavg", ["a"])
+
+
+@in_folder
+def addresses_of_a_gate_for_a_new_app(folder):
+    for number, given in enumerate(([], ["--listen", "127.0.0.1:1"], ["--superlink", "127.0.0.1:1"])):
+        place = folder / f"app {number}"
+        yield rankproof.main(["flower", "new", str(place), *given]), place.exists()
