@@ -53,7 +53,7 @@ def counted_rounds():
         for sizes in (Sizes(6, 2, 2, 4, rows=7),) if method != "FeDLRT" else (Sizes(5, 1, 1, 3), Sizes(6, 1, 3, 2)):
             one = count_round(method, sizes)
             yield method, one.costs, {f"{trip} {way}": count for (trip, way), count in one.messages.items()}
-            yield len(one.trips), one.last_upload, one.largest(), len(one.operations)
+            yield len(one.trips), one.last_upload, one.largest()
             yield [(step.place, step.name, step.shapes) for step in one.factorisations()]
 
 
