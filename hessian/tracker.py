@@ -15,6 +15,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from hessian.lanczos.krylov import Progress
 from hessian.lanczos.memory import Budget
 from hessian.loss.batches import Loss
+from hessian.loss.model_state import norms_of_batches
 from hessian.loss.passed_checks import PassedChecks
 from hessian.numerics.symmetric import CurvatureError
 from hessian.operators.curvature import Curvature
@@ -78,9 +79,9 @@ class SpectrumTracker:
     well. Both are independent of the matrix and of all earlier states. The earlier findings decide only how much is
     computed, not what is certain. Of many states at 95 %, up to 5 % may have an interval that misses.
 
-    Measured in evaluation mode: dropout is off, and batch norm uses its running statistics, or with
-    ``batch_norm="batch"`` those of each batch, except in frozen norms (see `Curvature`). The model does not change, and
-    its modes are restored.
+    Measured in evaluation mode: dropout is off, and batch norm uses its running statistics. With ``batch_norm="batch"``
+    it uses those of each batch, except in norms that are frozen while others are not (see `Curvature`), and a state at
+    which other norms are frozen than at the first is refused. The model does not change, and its modes are restored.
 
     Attributes:
         states: Measured states, in the order of the calls.
@@ -138,6 +139,7 @@ class SpectrumTracker:
         self._states: list[TrackedState] = []
         self._sequence = MeasurementSequence(self._quantities, int(seed))
         self._gradient_seconds: float | None = None
+        self._by_batch: frozenset[str] | None = None
 
     @property
     def states(self) -> tuple[TrackedState, ...]:
@@ -166,6 +168,7 @@ class SpectrumTracker:
         """
         started = time.perf_counter()
         try:
+            self._require_same_norms()
             with _evaluating(self._model, self._options.get("batch_norm") == "batch"):
                 operator = Curvature(self._model, self._loss, self._data, **self._options)
                 settings = replace(self._settings, chunk=operator.chunk)
@@ -177,6 +180,23 @@ class SpectrumTracker:
         gradients, seconds = cost.gradients_with_checks, time.perf_counter() - started
         self._states.append(TrackedState(int(step), operator.loss, measured, measured.warm, gradients, seconds))
         return self._states[-1]
+
+    def _require_same_norms(self) -> None:
+        """Require that batch norm takes the statistics of each batch in the same norms at every state."""
+        if self._options.get("batch_norm") != "batch":
+            return
+        named = dict(self._model.named_modules())
+        by_batch = norms_of_batches(list(named.values()), [module.training for module in named.values()])
+        names = frozenset(name for name, module in named.items() if module in by_batch)
+        if self._by_batch is None:
+            self._by_batch = names
+        if names != self._by_batch:
+            raise CurvatureError(
+                f"the first state used the statistics of each batch in {_listed(self._by_batch)}, and this one would "
+                f"in {_listed(names)}, because frozen norms keep their running statistics; put the batch norms in the "
+                "modes of the first call",
+                keywords=("batch_norm",),
+            )
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each quantity at each state.
@@ -210,6 +230,10 @@ class SpectrumTracker:
     def __repr__(self) -> str:
         names = join_texts([str(one) for one in self._quantities])
         return f"SpectrumTracker({names}, {len(self._states)} states)"
+
+
+def _listed(names: frozenset[str]) -> str:
+    return join_texts(sorted(names)) or "none"
 
 
 def _require_whole(name: str, value: Any, least: int) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import prod
+from math import nextafter, prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,7 +40,7 @@ FEW = 2 * BATCH
 """Samples of a client on which they are counted, where clients have equally many."""
 PROBLEMS = 3
 """Problems of a run's rounds: with all samples, and with `FEW` or twice as many of each client."""
-NO_PRUNING: Mapping[str, Any] = {"decay": 1.0 - 1e-12}
+NO_PRUNING: Mapping[str, Any] = {"decay": nextafter(1.0, 0.0)}
 """HetLoRA's decay, if it is below 1, so that clients report whether they prune, and no rank changes."""
 ONE_STEP: Mapping[str, Any] = {"steps": 1, "personal_steps": 1, "epochs": None, "personal_epochs": None, "tau": 2}
 """A first round with one local step of each kind, which does not accumulate."""

@@ -256,7 +256,7 @@ class PureModel:
         self._has_constants = False  # which are not cast with the weights; known after the first refusal
         modules = list(self._joint.modules())
         self._modes = tuple(module.training for module in modules) if modes is None else tuple(modes)
-        by_batch = _norms_of_batches(modules, self._modes) if batch_norm == "batch" else frozenset()
+        by_batch = norms_of_batches(modules, self._modes) if batch_norm == "batch" else frozenset()
         self._modules_in_modes = [
             (module, module in by_batch if batch_norm and isinstance(module, _BatchNorm) else mode)
             for module, mode in zip(modules, self._modes, strict=True)
@@ -465,7 +465,7 @@ class PureModel:
                 raise CurvatureError(f"module {key} was changed after the operator was built; build it again")
 
 
-def _norms_of_batches(modules: Sequence[nn.Module], modes: Sequence[bool]) -> frozenset[nn.Module]:
+def norms_of_batches(modules: Sequence[nn.Module], modes: Sequence[bool]) -> frozenset[nn.Module]:
     """Return the batch norms that take the statistics of each batch where these are chosen.
 
     They are those that do so in training: norms in training mode, and norms without running statistics. Other norms

@@ -146,7 +146,7 @@ def _marked(theme):
     return pytest.param(theme, marks=pytest.mark.slow) if slow else theme
 
 
-@pytest.mark.parametrize("theme", map(_marked, THEMES))
+@pytest.mark.parametrize("theme", [_marked(theme) for theme in THEMES])
 def test_verdicts_and_numbers_of_a_theme_are_those_on_record(theme, monkeypatch, stored_answers):
     monkeypatch.setattr("paper_checks.run.replay_each", stored_answers)
     differ: list[Difference] = []
@@ -179,7 +179,7 @@ def test_numbers_of_each_form_are_those_on_record(claim):
             assert before.keys() - {f"{name} refuted"} <= found.keys()
 
 
-@pytest.mark.parametrize("claim", filter(has_few_draws, LEDGER.claims), ids=lambda claim: claim.id)
+@pytest.mark.parametrize("claim", [*filter(has_few_draws, LEDGER.claims)], ids=lambda claim: claim.id)
 def test_numbers_of_few_draws_are_those_on_record(claim):
     """Mutants and neighbours too, in themes that `make verify` compares with the record and `make test-all` again."""
     differ = list(changed(claim.id, FEW_DRAWS[claim.id], judged(claim)))

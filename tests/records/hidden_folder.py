@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from records import plain
+from recording import plain
 
 FAST = Path("/dev/shm")
 SHOWN = "FOLDER"

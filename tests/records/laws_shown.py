@@ -1,7 +1,7 @@
 """Summary of any law of rmt for records: at both ends, in between and outside, and what it refuses."""
 
 import numpy as np
-from records import refused
+from recording import refused
 
 PLACES = np.array([-0.2, 0.0, 1e-3, 0.11, 0.37, 0.5, 0.83, 1.0, 1.1])
 """Points as parts of the support."""

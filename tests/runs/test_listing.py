@@ -618,7 +618,7 @@ def test_sizes_change_their_unit_where_three_digits_would_round_to_a_thousand(po
     assert [format_bytes(number * size) for number in (1, 12.34, 999, 999.4)] == [
         f"{shown} {unit}" for shown in ("1", "12.3", "999", "999")
     ]
-    larger = ["1e+03 TB"] * 2 if power == 4 else [f"1 {following}"] * 2
+    larger = ["1,000 TB"] * 2 if power == 4 else [f"1 {following}"] * 2
     assert [format_bytes(number * size) for number in (999.6, 1000)] == larger
 
 

@@ -88,3 +88,18 @@ def test_a_tracker_leaves_frozen_norms_as_they_are():
         torch.linalg.eigvalsh(by_hand(model, [(X, Y)])).max().item(), rel=1e-6
     )
     assert [layer.training for layer in model] == [True, False, True, True, True]
+
+
+def test_a_tracker_refuses_other_frozen_norms_than_at_its_first_state():
+    norms = [nn.BatchNorm1d(5), nn.BatchNorm1d(5)]
+    model = nn.Sequential(nn.Linear(4, 5), norms[0], nn.Tanh(), norms[1], nn.Linear(5, 3)).double()
+    whole, mixed = (SpectrumTracker(model, CE, (X, Y), batch_norm="batch") for _ in range(2))
+    first = whole(0)["sharpness"]
+    norms[0].eval()
+    mixed(0)
+    with pytest.raises(CurvatureError, match=r"^step 1: the first state .* each batch in 1, 3, .* would in 3,"):
+        whole(1)
+    model.eval()
+    assert whole(2)["sharpness"].value == pytest.approx(first.value, rel=1e-3)  # no norm is frozen among others
+    with pytest.raises(CurvatureError, match=r"^step 1: the first state .* each batch in 3, .* would in 1, 3,"):
+        mixed(1)

@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import torch
-from records import refused
+from recording import refused
 from small_clients import Problem, clients, digest, numbers
 
 from algorithms.descent import Descent

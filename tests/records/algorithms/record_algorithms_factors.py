@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import torch
-from records import refused
+from recording import refused
 from small_clients import LAYERS, Client, clients, digest, numbers, signed, start
 
 from algorithms.adapter import AB, Adapter, factorised_names, fit_rank, require_rank_for_each, require_ranks_within

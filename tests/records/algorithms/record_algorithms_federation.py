@@ -1,7 +1,7 @@
 """Records of federations: cohorts, exchanges, what clients keep, the ledger of rounds, executors and interruptions."""
 
 import torch
-from records import refused
+from recording import refused
 from small_clients import Client, clients, numbers
 
 from algorithms.descent import Descent

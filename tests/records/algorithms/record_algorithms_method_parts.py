@@ -1,7 +1,7 @@
 """Records of the parts of methods: the server's sums and corrections, and initial factors."""
 
 import torch
-from records import refused
+from recording import refused
 from small_clients import LAYERS, clients, digest, numbers, signed, start
 
 from algorithms.adapter import AB, Adapter, LoRAState

@@ -1,6 +1,6 @@
 """Records of settings of methods that are refused, joint steps, and learning rates of zero."""
 
-from records import refused
+from recording import refused
 from small_clients import clients, digest, start
 
 from algorithms.adapter import Adapter

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from records import refused
+from recording import refused
 from small_clients import LAYERS, Problem, clients, digest, numbers, start
 
 from algorithms.adapter import Adapter

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import torch
-from records import refused
+from recording import refused
 from small_clients import Problem, clients, digest, signed, start
 
 from algorithms.adapter import Adapter

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import torch
-from records import refused
+from recording import refused
 from small_clients import Client, clients, digest, numbers, signed, start
 
 from algorithms.adapter import AB, Adapter

@@ -2,7 +2,7 @@
 
 import numpy as np
 import torch
-from records import refused
+from recording import refused
 from small_clients import numbers
 
 from algorithms.exchange import Acknowledgement, Reply, first_that_is_not_finite, is_whole, require_whole

@@ -1,7 +1,7 @@
 """Records of weights in factors: their products with inputs in every kind of layer, and calls of modules with them."""
 
 import torch
-from records import refused
+from recording import refused
 from small_clients import numbers, signed
 from torch import nn
 from torch.nn import functional

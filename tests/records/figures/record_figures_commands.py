@@ -9,7 +9,7 @@ from math import inf, nan
 from pathlib import Path
 
 from drawings import picture
-from records import refused
+from recording import refused
 
 from figures import command, run_curves, runs_command
 from runs.listing import FoundRun, find_runs

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from drawings import figures_of
 from matplotlib.figure import Figure as Picture
-from records import refused
+from recording import refused
 
 from figures import code_digest, provenance
 from figures.experiments.differences import Difference

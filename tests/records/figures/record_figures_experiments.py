@@ -7,7 +7,7 @@ from math import inf, nan
 import pandas as pd
 from drawings import panel, picture
 from matplotlib.figure import Figure as Picture
-from records import refused
+from recording import refused
 
 from figures.experiments import rate_choice as rates
 from figures.experiments.cost import announce_cost, cost_of_line

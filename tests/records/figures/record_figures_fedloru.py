@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import torch
 from own_sizes import Sized, columns
-from records import refused
+from recording import refused
 
 from figures.fedloru import (
     alignment,

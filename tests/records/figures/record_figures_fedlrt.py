@@ -8,7 +8,7 @@ import torch
 from drawings import figures_of, panel, picture
 from matplotlib.figure import Figure as Picture
 from own_sizes import columns
-from records import refused
+from recording import refused
 
 from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg

@@ -10,7 +10,7 @@ import pandas as pd
 import torch
 from drawings import figures_of
 from own_sizes import columns
-from records import Within, refused
+from recording import Within, refused
 from torch import nn
 
 from figures.figure import Settings

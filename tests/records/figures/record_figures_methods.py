@@ -7,7 +7,7 @@ import pandas as pd
 import torch
 from matplotlib.figure import Figure as Picture
 from own_sizes import columns
-from records import refused
+from recording import refused
 
 from algorithms.adapter import AB
 from algorithms.rolora import Half

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from drawings import figures_of, picture
 from own_sizes import Sized, columns
-from records import refused
+from recording import refused
 
 from figures.figure import Settings
 from figures.rolora import aggregations, angle, ffa, fig2, printed, runs, tables

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import torch
 from drawings import figures_of, picture
-from records import Within, refused
+from recording import Within, refused
 from torch import nn
 
 from figures.spectrum import (

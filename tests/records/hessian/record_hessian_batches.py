@@ -4,7 +4,7 @@ from collections import namedtuple
 
 import numpy as np
 import torch
-from records import refused
+from recording import refused
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence
 from torch.utils.data import DataLoader, TensorDataset

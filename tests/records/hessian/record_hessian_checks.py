@@ -3,7 +3,7 @@
 import warnings
 
 import torch
-from records import refused
+from recording import refused
 from torch import nn
 
 from hessian import Curvature

@@ -3,7 +3,7 @@
 import dataclasses
 
 import numpy as np
-from records import refused
+from recording import refused
 
 from hessian import SpectralMeasure, fit_spiked, predict, rank_change
 from hessian.fits.binned_laws import bin_values, law_of

@@ -4,7 +4,7 @@ import dataclasses
 from math import inf
 
 import numpy as np
-from records import refused
+from recording import refused
 
 from hessian import Interval, Moment, Quantity, StableRankInterval
 from hessian.fits.measured_fit import Side

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import torch
-from records import Within, refused
+from recording import Within, refused
 
 from hessian import DenseOperator, Krylov, extreme_eigenpairs
 from hessian.lanczos.basis_rows import Rows, Store, combine, project_on, project_out_of, span_size

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import torch
-from records import refused
+from recording import refused
 
 from hessian import Interval, Moment, RitzPairs, SpectralMeasure, fit_measured
 from hessian.fits.bulk_laws import Bulk, LawFit, law_fits

@@ -2,7 +2,7 @@
 
 import numpy as np
 import torch
-from records import Within, refused
+from recording import Within, refused
 
 from hessian import Budget, DenseOperator, SpectrumSettings, measure, measure_spectrum, stable_rank_of
 from hessian.lanczos.memory import Plan, bytes_of, format_bytes, plan_basis, plan_pairs

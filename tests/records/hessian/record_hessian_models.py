@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 import torch
-from records import refused
+from recording import refused
 from torch import nn
 
 from hessian.loss import factories, graphs, model_state, output_curvature, product_rounding, routes, state_files

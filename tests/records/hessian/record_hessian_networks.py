@@ -4,7 +4,7 @@ import io
 
 import numpy as np
 import torch
-from records import Within, refused
+from recording import Within, refused
 from torch import nn
 
 from hessian import (

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 import torch
-from records import refused
+from recording import refused
 
 from hessian import CurvatureError, DenseOperator, as_scipy
 from hessian.numerics.differentiation import changed_by_units, constants_in, exact_algebra, plain_weight_norm

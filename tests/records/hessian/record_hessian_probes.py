@@ -5,7 +5,7 @@ from math import inf
 
 import numpy as np
 import torch
-from records import Within, refused
+from recording import Within, refused
 
 from hessian import (
     DenseOperator,

@@ -2,7 +2,7 @@
 
 import numpy as np
 import torch
-from records import Within, refused
+from recording import Within, refused
 
 from hessian import DenseOperator, Krylov, measure
 from hessian.quantities.measurement import MeasureSettings, measure_with, parts_of, stream_of

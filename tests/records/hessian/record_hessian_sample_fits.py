@@ -4,7 +4,7 @@ import dataclasses
 from types import SimpleNamespace
 
 import numpy as np
-from records import Within, refused
+from recording import Within, refused
 
 from hessian import HessianFit, SampleHessians, SampleSpectra, bootstrap_eigenvalues, fit_covariance, fit_difference
 

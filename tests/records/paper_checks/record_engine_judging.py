@@ -24,7 +24,7 @@ from invented_results import (
     judged_shown,
     outcome,
 )
-from records import refused
+from recording import refused
 
 from paper_checks.claim import LITERAL, Form, Intended, made_by
 from paper_checks.engine.judging import judge, obtained_beside, outcome_of, require_same

@@ -14,7 +14,7 @@ import mpmath
 import numpy as np
 import torch
 from invented_results import outcome
-from records import refused
+from recording import refused
 
 from paper_checks.context import Context
 from paper_checks.engine.generators import generators_seeded

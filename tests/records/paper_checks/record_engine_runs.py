@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from invented_results import CORRECTED, HALF, LOOSE, WITNESS, decision_shown, declared, outcome, results
-from records import refused
+from recording import refused
 
 from paper_checks.claim import LITERAL, Best, claim
 from paper_checks.engine import evidence_record

@@ -26,7 +26,7 @@ from invented_results import (
     half,
     outcome,
 )
-from records import refused
+from recording import refused
 
 from paper_checks.claim import AS_CORRECTED, LITERAL, Best, Dropped, Evidence, Form, Intended
 from paper_checks.engine.decimals import digits, half_unit, last_place

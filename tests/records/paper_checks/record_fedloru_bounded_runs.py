@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 import torch
-from records import refused
+from recording import refused
 
 from algorithms.adapter import AB
 from algorithms.tree import Tree

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import sympy
-from records import refused
+from recording import refused
 
 from paper_checks.fedloru.replays.shared import (
     averages,

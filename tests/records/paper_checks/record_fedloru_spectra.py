@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import sympy
 from hypothesis import strategies
-from records import refused
+from recording import refused
 
 from paper_checks.context import Context
 from paper_checks.facts import Fact

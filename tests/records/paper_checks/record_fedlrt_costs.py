@@ -2,7 +2,7 @@
 
 import numpy as np
 import torch
-from records import refused
+from recording import refused
 
 from algorithms.descent import Descent
 from paper_checks.context import Context

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import sympy
-from records import refused
+from recording import refused
 
 from paper_checks.fedlrt.replays.shared import (
     boxes,

@@ -1,7 +1,7 @@
 """Records of formulas and statements: rates as algebra, constants that change, formulas printed twice, references."""
 
 from invented_texts import display, document, item, latex, plain, said
-from records import refused
+from recording import refused
 
 from paper_checks.inventory.candidates import CHECKS, comparisons, find_candidates, statements
 from paper_checks.inventory.checks.constants import constants

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from invented_texts import HEAD, latex
-from records import refused
+from recording import refused
 
 from paper_checks.inventory.conditions import Conditions
 from paper_checks.inventory.document import ALIASES, KINDS, STATEMENTS, Place, kind_called

@@ -1,7 +1,7 @@
 """Records of printed numbers in texts and cells: separators, units, counts, shares, means, sizes and quotes."""
 
 from invented_texts import document, said, table
-from records import refused
+from recording import refused
 
 from paper_checks.inventory.checks.counts import counts
 from paper_checks.inventory.checks.grim import bites, grim, possible

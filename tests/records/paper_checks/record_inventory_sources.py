@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 
 from invented_texts import document, item, latex, plain
-from records import refused
+from recording import refused
 
 from paper_checks.inventory.command import _written
 from paper_checks.inventory.document import Cell

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 from hypothesis import strategies
-from records import refused
+from recording import refused
 
 from paper_checks.context import Context
 from paper_checks.methods.domain import (

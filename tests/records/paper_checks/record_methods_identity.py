@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import sympy
 from evidence_shown import shown
-from records import refused
+from recording import refused
 
 from paper_checks.claim import Evidence
 from paper_checks.context import Context

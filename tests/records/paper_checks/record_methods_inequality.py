@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import sympy
 from evidence_shown import shown
-from records import refused
+from recording import refused
 
 from paper_checks.context import Context
 from paper_checks.methods.domain import POSITIVE, UNIT, Axis, Described, Stated, tried

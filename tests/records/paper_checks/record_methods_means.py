@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 from evidence_shown import shown
-from records import refused
+from recording import refused
 
 from paper_checks.context import LEVEL
 from paper_checks.methods.bands import Interval, bands, judge_bands

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import torch
 from evidence_shown import line_shown, shown
-from records import refused
+from recording import refused
 
 from paper_checks.claim import Evidence
 from paper_checks.engine.lines import line_of

@@ -5,7 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-from records import refused
+from recording import refused
 
 from paper_checks.methods.worst_case import closed_form
 from paper_checks.methods.worst_case.certificate import Certificate, find_flaw, round_certificate, slack_matrices

@@ -3,7 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from records import refused
+from recording import refused
 
 from paper_checks.pages.manual import _listed, find_page, page_text, pages
 from paper_checks.pages.markdown import anchor_of, mathematics

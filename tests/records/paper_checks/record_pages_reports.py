@@ -25,7 +25,7 @@ from invented_results import (
     outcome,
     results,
 )
-from records import refused
+from recording import refused
 
 from paper_checks.claim import LITERAL, VERDICTS
 from paper_checks.context import Context

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from records import refused
+from recording import refused
 
 from paper_checks.claim import Best, Evidence, Form, Reading, claim
 from paper_checks.formal import compile as compiling

@@ -5,7 +5,7 @@ import math
 from fractions import Fraction
 from unittest.mock import patch
 
-from records import refused
+from recording import refused
 
 from paper_checks.evaluation import Hypothesis, Replay, Violation, assuming, proof, replay, require
 from paper_checks.replaying import replay_source, script

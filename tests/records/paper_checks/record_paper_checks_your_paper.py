@@ -5,7 +5,7 @@ from unittest.mock import patch
 
 import numpy as np
 import torch
-from records import Within
+from recording import Within
 
 from paper_checks.context import Context
 from paper_checks.evaluation import evaluate_replay

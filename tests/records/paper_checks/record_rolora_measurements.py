@@ -5,7 +5,7 @@ from math import exp
 
 import numpy as np
 import sympy
-from records import refused
+from recording import refused
 
 from paper_checks.context import Context
 from paper_checks.rolora.measurements import (

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import sympy
 from mpmath import iv
-from records import refused
+from recording import refused
 
 from paper_checks.replay import Violation
 from paper_checks.rolora.replays.shared import (

@@ -3,7 +3,7 @@
 from functools import cache
 
 import numpy as np
-from records import refused
+from recording import refused
 
 from rmt import ClientGradients, MarchenkoPastur, SpikedModel, TwoClients, alignment_by_rank, draw_two_clients
 from rmt.alignment import _corner, _root, _uniform_row, mean_cosine, outlier_slopes

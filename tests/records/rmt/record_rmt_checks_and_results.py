@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
-from records import refused
+from recording import refused
 
 from rmt import checks
 from rmt.comparison import Comparison

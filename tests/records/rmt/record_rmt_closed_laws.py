@@ -2,7 +2,7 @@
 
 import numpy as np
 from laws_shown import arguments_of, distribution_of, ends_of, moments_of, outliers_of, r_transforms_of, transforms_of
-from records import refused
+from recording import refused
 
 from rmt import AtomicLaw, MarchenkoPastur, PointMass, Semicircle
 from rmt.laws import Affine

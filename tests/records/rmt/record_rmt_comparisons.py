@@ -1,7 +1,7 @@
 """Records of comparisons with predictions, of distances of spectra from laws, and of the Tracy-Widom law."""
 
 import numpy as np
-from records import refused
+from recording import refused
 
 from rmt import AtomicLaw, Comparison, MarchenkoPastur, Semicircle, TracyWidom1, distribution_distance
 from rmt.tracy_widom import _determinant, _left_tail, _table

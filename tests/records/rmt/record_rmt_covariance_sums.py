@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 from laws_shown import ends_of, moments_of
-from records import Within, refused
+from recording import Within, refused
 
 from rmt import AtomicLaw, CovarianceSum, JointPopulation, PointMass, SpikedSum, draw_sum
 from rmt.covariance_draws import WeightedSamples

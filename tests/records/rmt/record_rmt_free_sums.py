@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 from laws_shown import ends_of, moments_of, outliers_of, r_transforms_of, transforms_of
-from records import refused
+from recording import refused
 
 from rmt import AtomicLaw, FreeSum, MarchenkoPastur, PointMass, Semicircle
 from rmt.continuation import descend, lowest_heights

@@ -1,7 +1,7 @@
 """Records of gaps of supports, of spikes between two poles, and of exact moments of sums."""
 
 import numpy as np
-from records import refused
+from recording import refused
 
 from rmt.gaps import between_poles, find_gaps, pairs_in_gaps
 from rmt.resolvent_series import moment_of_sum

@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 from laws_shown import distribution_of, ends_of, moments_of, outliers_of, r_transforms_of, transforms_of
-from records import Within, refused
+from recording import Within, refused
 
 from rmt import DensityLaw, MarchenkoPastur, RTransformLaw
 from rmt.cumulants import free_cumulants_from_moments, moments_from_free_cumulants

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 from laws_shown import ends_of, moments_of, transforms_of
-from records import refused
+from recording import refused
 
 from rmt import AtomicLaw, PointMass, SeparableLaw
 

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
-from records import refused
+from recording import refused
 
 from rmt import AtomicLaw, FreeSum, MarchenkoPastur, Semicircle, SpikedModel, StableRank, stable_rank_gap
 from rmt.spiked import Outlier, check_dimension, power_of_two, require_clear, require_single, wigner_outlier

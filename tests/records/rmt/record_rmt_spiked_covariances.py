@@ -3,7 +3,7 @@
 from functools import cache
 
 import numpy as np
-from records import refused
+from recording import refused
 
 from rmt import AtomicLaw, PointMass, SpikedCovariance, draw_covariance, draw_covariance_matrix_free
 

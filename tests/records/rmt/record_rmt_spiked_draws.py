@@ -3,7 +3,7 @@
 from functools import cache
 
 import numpy as np
-from records import refused
+from recording import refused
 
 from rmt import (
     ENTRY_LAWS,

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import torch
 from hidden_folder import in_folder
-from records import refused
+from recording import refused
 from torch import nn
 
 from algorithms.adapter import Adapter

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from unittest.mock import patch
 
 from hidden_folder import in_folder
-from records import refused
+from recording import refused
 
 import rankproof
 from runs.catalogue import options_of

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 from hidden_folder import in_folder
-from records import refused
+from recording import refused
 
 from algorithms.schedules import Constant
 from runs.checkpoints import Checkpoint, Checkpoints

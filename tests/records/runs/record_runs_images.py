@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 from hidden_folder import in_folder
-from records import refused
+from recording import refused
 from torch import nn
 from torch.utils.data import (
     BatchSampler,

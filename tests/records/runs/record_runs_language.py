@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import torch
 from hidden_folder import in_folder
-from records import Within, refused
+from recording import Within, refused
 from torch import nn
 
 from runs.language_problem import language_problem

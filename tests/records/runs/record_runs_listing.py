@@ -6,7 +6,7 @@ from math import inf, nan
 from pathlib import Path
 
 from hidden_folder import in_folder
-from records import refused
+from recording import refused
 
 import runs
 from runs.format import align_rows, format_bytes, printable

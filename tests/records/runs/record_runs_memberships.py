@@ -1,6 +1,6 @@
 """Records of members of a run of silos: who they are, what they say about their data, and what is refused."""
 
-from records import refused
+from recording import refused
 
 from runs.silos.membership import Membership, failure_text
 from runs.silos.transport import ClientFacts

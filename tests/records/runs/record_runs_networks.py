@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import torch
-from records import refused
+from recording import refused
 from torch import nn
 
 from algorithms.descent import gradient

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field
 from typing import Any, Literal
 
-from records import refused
+from recording import refused
 
 from runs.catalogue import (
     ALGORITHMS,

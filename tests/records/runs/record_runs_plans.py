@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from hidden_folder import in_folder
-from records import refused
+from recording import refused
 
 from runs.catalogue import CONDUCT, options_of
 from runs.config import combine, read_config, to_toml

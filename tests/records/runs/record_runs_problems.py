@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import torch
 from hidden_folder import in_folder
-from records import refused
+from recording import refused
 
 from algorithms.central_training import CentralTraining
 from algorithms.descent import Descent

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 import numpy as np
 import torch
-from records import refused
+from recording import refused
 from torch import nn
 
 from algorithms.tree import Tree

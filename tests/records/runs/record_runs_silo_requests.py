@@ -6,7 +6,7 @@ from contextlib import redirect_stderr
 
 import torch
 from hidden_folder import in_folder
-from records import refused
+from recording import refused
 
 from algorithms.tree import Tree
 from runs.silos.client_store import HISTORY, ClientStore, keyed_digest

@@ -7,7 +7,7 @@ from itertools import count
 
 import torch
 from hidden_folder import in_folder
-from records import refused
+from recording import refused
 
 from algorithms.descent import Descent
 from algorithms.federation import Acknowledgement, Exchange, Reply

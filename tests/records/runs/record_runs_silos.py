@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import torch
 from hidden_folder import in_folder
-from records import refused
+from recording import refused
 
 import rankproof
 from algorithms.descent import Descent

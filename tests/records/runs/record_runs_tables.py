@@ -4,7 +4,7 @@ import hashlib
 
 import torch
 from hidden_folder import in_folder
-from records import refused
+from recording import refused
 
 from algorithms.adapter import AB
 from algorithms.tree import Tree

@@ -4,7 +4,7 @@ from math import inf
 
 import numpy as np
 import torch
-from records import refused
+from recording import refused
 
 from toymodels import legendre, ridges
 from toymodels.product_features import Coefficients, pair_products, product_gram, unpack_pairs

@@ -2,7 +2,7 @@
 
 import numpy as np
 import torch
-from records import refused
+from recording import refused
 
 from toymodels import problem as checks
 from toymodels.on_demand import ClientsOnDemand, SampledProblem, sampled_problem

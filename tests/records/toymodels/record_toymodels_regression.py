@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import torch
-from records import refused
+from recording import refused
 
 from toymodels import regression_rates as rates
 from toymodels.quadratic import random_quadratics

@@ -6,7 +6,7 @@ import os
 import sys
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 
-from records import refused
+from recording import refused
 from small_clients import folder
 
 from workloads.arguments import (

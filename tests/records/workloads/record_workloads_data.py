@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from records import refused
+from recording import refused
 from small_clients import folder
 
 from workloads.data import datasets, file_sets, text_packages

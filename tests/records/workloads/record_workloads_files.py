@@ -3,7 +3,7 @@
 import os
 import stat
 
-from records import refused
+from recording import refused
 from small_clients import folder
 
 from workloads.files import (

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 from PIL import Image
-from records import refused
+from recording import refused
 from small_clients import folder, numbers, signed
 from torch import nn
 

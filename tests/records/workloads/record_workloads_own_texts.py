@@ -4,7 +4,7 @@ import json
 import math
 
 import numpy as np
-from records import refused
+from recording import refused
 from small_clients import folder
 
 from workloads.data.text_tables import ENDINGS, Table, join, read_table, table_of

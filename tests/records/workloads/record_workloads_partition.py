@@ -3,7 +3,7 @@
 from hashlib import sha256
 
 import numpy as np
-from records import refused
+from recording import refused
 from small_clients import folder
 
 from workloads.partition import (

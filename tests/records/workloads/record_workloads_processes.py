@@ -5,7 +5,7 @@ import os
 import sys
 from contextlib import contextmanager
 
-from records import refused
+from recording import refused
 from small_clients import folder
 
 from workloads.processes.child_processes import SETTINGS, worker_environment

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import torch
-from records import refused
+from recording import refused
 
 from workloads.data.text_files import choose_test, essence, headlines, instructions, newsgroups, rated_sentences
 from workloads.data.text_packages import RATED

@@ -2,8 +2,8 @@
 
 A module ``record_NAME.py`` in a folder next to this one has cases: public functions without parameters that return or
 yield numbers, texts, arrays, results or tables. ``record_NAME.json`` keeps what they gave. Other tests prove that
-values are right; these notice that one has changed. ``PYTHONPATH=. python tests/records/records.py [NAME ...]`` writes
-the records again and prints every difference, for a change that is meant.
+values are right; these notice that one has changed. ``PYTHONPATH=. python tests/records/recording.py [NAME ...]``
+writes the records again and prints every difference, for a change that is meant.
 """
 
 import dataclasses
@@ -24,7 +24,9 @@ import numpy as np
 FOLDER = Path(__file__).parent
 RELATIVE, ABSOLUTE = 1e-6, 1e-12
 """Tolerances of numbers: other processors round otherwise."""
-NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?!\w|\.\d)")
+NUMBER = re.compile(r"(?<![\w.#])-?\d+(?:\.\d+)?(?:e[+-]?\d{1,3})?(?!\w|\.\d)")
+SOURCE_LINE = re.compile(r"(?<=\.py), line \d+")
+"""Where an error was raised, which changes with every line above."""
 WITHIN = "within"
 
 
@@ -53,8 +55,10 @@ def plain(value: Any) -> Any:
     """Return a value as JSON keeps it: numbers, texts, lists, and mappings of texts."""
     if isinstance(value, Within):
         return {WITHIN: value.relative, "value": plain(value.value)}
-    if value is None or isinstance(value, bool | int | str):
+    if value is None or isinstance(value, bool | int):
         return value
+    if isinstance(value, str):
+        return SOURCE_LINE.sub("", value)
     if isinstance(value, float):
         return float(value) if isfinite(value) else str(float(value))
     if isinstance(value, complex | np.complexfloating):
@@ -100,21 +104,22 @@ def _alike(kept: Any, found: Any, relative: float) -> bool:
         return type(kept) is type(found) and kept == found
     if NUMBER.sub("#", kept) != NUMBER.sub("#", found):
         return False
-    return all(
-        one == other or isclose(float(one), float(other), rel_tol=relative, abs_tol=_last_digit(one, other))
-        for one, other in zip(NUMBER.findall(kept), NUMBER.findall(found), strict=True)
-    )
+    return all(map(_alike_in_print, NUMBER.findall(kept), NUMBER.findall(found)))
 
 
-def _last_digit(*texts: str) -> float:
-    """Return one unit of the last digit of the coarser of two printed numbers; 0 if both are whole."""
-    if all(text.lstrip("-").isdigit() for text in texts):
-        return 0.0
-    units = []
-    for text in texts:
-        digits, _, power = text.partition("e")
-        units.append(10.0 ** (int(power or 0) - len(digits.partition(".")[2])))
-    return 1.001 * max(units)
+def _alike_in_print(one: str, other: str) -> bool:
+    """Return whether two printed numbers differ by at most a unit of the last digit of the finer one."""
+    if one == other:
+        return True
+    if all(text.lstrip("-").isdigit() for text in (one, other)):
+        return False
+    return isclose(float(one), float(other), rel_tol=RELATIVE, abs_tol=1.001 * min(map(_last_digit, (one, other))))
+
+
+def _last_digit(text: str) -> float:
+    """Return one unit of the last digit of a printed number."""
+    digits, _, power = text.partition("e")
+    return float(f"1e{int(power or 0) - len(digits.partition('.')[2])}")
 
 
 def parts() -> list[str]:
@@ -166,13 +171,16 @@ def run(case: Callable[[], Any]) -> Any:
 
 if __name__ == "__main__":
     sys.path.insert(0, str(FOLDER))
-    sys.modules["records"] = sys.modules["__main__"]  # or `Within` of a record would be of another class
+    sys.modules["recording"] = sys.modules["__main__"]  # or `Within` of a record would be of another class
     for part in sys.argv[1:] or parts():
         before, now = kept(part), {name: run(case) for name, case in cases(part).items()}
         for name in [*now, *(set(before) - set(now))]:
             if name not in before or name not in now:
                 print(f"{part}, {name}: {'new' if name in now else 'gone'}")
-            for line in differences(before[name], now[name]) if name in before and name in now else ():
+            found = list(differences(before[name], now[name])) if name in before and name in now else []
+            for line in found:
                 print(f"{part}, {name}{line}")
+            if name in before and name in now and not found:
+                now[name] = before[name]  # up to rounding
         rows = ",\n".join(f"{json.dumps(name)}: {json.dumps(value)}" for name, value in now.items())
         files()[part].with_suffix(".json").write_text(f"{{\n{rows}\n}}\n", encoding="utf-8")
