@@ -6,6 +6,7 @@ import numpy as np
 import sympy
 from recording import refused
 
+from paper_checks.fedlrt.measurements import simplified_traces
 from paper_checks.fedlrt.replays.shared import (
     boxes,
     chains,
@@ -157,17 +158,7 @@ def truncated_steps():
     yield one_step.inner(at.W, at.B), str(one_step.minus(at.B, at.W)), one_step.TRUNCATED
 
 
-OPPOSITE = {
-    "start": "1",
-    "slope": [["10", "1"], ["2", "4"]],
-    "norm": "11",
-    "delta": "1/10",
-    "apart_inside": "300000",
-    "apart_outside": "800",
-    "step": "1/32",
-    "steps": 2,
-    "theta": "1/10",
-}
+OPPOSITE = simplified_traces.WITNESS
 
 
 def opposite_clients_in_fractions():

@@ -4,8 +4,9 @@ import argparse
 import io
 import os
 import sys
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 
+from environment import variables
 from recording import refused
 from small_clients import folder
 
@@ -218,18 +219,6 @@ def documents_of_a_module():
             yield code, hide(said.getvalue())
 
 
-@contextmanager
-def _variables(**values):
-    before = {name: os.environ.get(name) for name in values}
-    try:
-        for name, value in values.items():
-            os.environ.pop(name, None) if value is None else os.environ.__setitem__(name, value)
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name, None) if value is None else os.environ.__setitem__(name, value)
-
-
 def data_commands():
     parser = Parser(prog="rankproof")
     declare(parser.add_subparsers())
@@ -245,7 +234,7 @@ def data_commands():
             options = parser.parse_args(list(words))
             said, errors = io.StringIO(), io.StringIO()
             with (
-                _variables(RANKPROOF_DATA=str(place / "env"), FORCE_COLOR=None),
+                variables(RANKPROOF_DATA=str(place / "env"), FORCE_COLOR=None),
                 redirect_stdout(said),
                 redirect_stderr(errors),
             ):

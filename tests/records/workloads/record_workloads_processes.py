@@ -3,8 +3,8 @@
 import argparse
 import os
 import sys
-from contextlib import contextmanager
 
+from environment import variables
 from recording import refused
 from small_clients import folder
 
@@ -19,18 +19,6 @@ from workloads.processes.cluster import (
 )
 from workloads.processes.pool import Place, add_place_options, place_of, slots_of
 from workloads.processes.shadows import require_own_modules
-
-
-@contextmanager
-def _variables(**values):
-    before = {name: os.environ.get(name) for name in values}
-    try:
-        for name, value in values.items():
-            os.environ.pop(name, None) if value is None else os.environ.__setitem__(name, value)
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name, None) if value is None else os.environ.__setitem__(name, value)
 
 
 def rooms_of_clusters():
@@ -105,7 +93,7 @@ def places_of_work():
 
 
 def environments_of_workers():
-    with _variables(OMP_NUM_THREADS="7", MKL_NUM_THREADS=None):
+    with variables(OMP_NUM_THREADS="7", MKL_NUM_THREADS=None):
         with worker_environment():
             yield {name: os.environ[name] for name in SETTINGS}
         yield os.environ["OMP_NUM_THREADS"], os.environ.get("MKL_NUM_THREADS")

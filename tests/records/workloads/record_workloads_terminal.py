@@ -1,12 +1,12 @@
 """Records of what terminals and logs show: tables, progress, times, and counts of language models."""
 
 import io
-import os
 import re
 import warnings
-from contextlib import contextmanager, redirect_stderr
+from contextlib import redirect_stderr
 
 import torch
+from environment import variables
 
 from workloads import architectures
 from workloads.architectures import ATTENTION
@@ -23,22 +23,10 @@ class _Terminal(io.StringIO):
         return True
 
 
-@contextmanager
-def _variables(**values):
-    before = {name: os.environ.get(name) for name in values}
-    try:
-        for name, value in values.items():
-            os.environ.pop(name, None) if value is None else os.environ.__setitem__(name, value)
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name, None) if value is None else os.environ.__setitem__(name, value)
-
-
 def styles_of_streams():
     for force in (None, "", "1"):
         for term in ("xterm", "dumb", "unknown"):
-            with _variables(FORCE_COLOR=force, TERM=term):
+            with variables(FORCE_COLOR=force, TERM=term):
                 yield [(is_styled(stream), is_live(stream)) for stream in (io.StringIO(), _Terminal())]
     yield encoding_of_output() == encoding_of_output().lower()
 
@@ -48,12 +36,12 @@ def tables_on_terminals():
         {"name": "long name of a row", "bytes": "1.5 kB", "text": "three words here"},
         {"name": "b", "bytes": "-12", "text": "7"},
     ]
-    for variables in (
+    for given in (
         {"FORCE_COLOR": None},
         {"FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": "30", "TERM": "xterm"},
         {"FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": "80", "TERM": "xterm"},
     ):
-        with _variables(**variables):
+        with variables(**given):
             stream = io.StringIO()
             print_table(rows, ["plain one", "plain two"], {"three": "bold"}, stream)
             print_table([], ["nothing"], stream=stream)
@@ -166,7 +154,7 @@ def counts_of_language_models():
 
 def names_of_rows_on_narrow_terminals():
     for size in (39, 40, 41):
-        with _variables(FORCE_COLOR="1", NO_COLOR="1", COLUMNS="45", TERM="xterm"):
+        with variables(FORCE_COLOR="1", NO_COLOR="1", COLUMNS="45", TERM="xterm"):
             stream = io.StringIO()
             print_table([{"name": "n" * size, "size": "3", "rest": "a b"}], [], stream=stream)
             yield re.sub(r"\x1b\[\d*m", "", stream.getvalue())
@@ -182,7 +170,7 @@ def columns_of_numbers():
         ("1 2", "3"),
         ("1.5 B", "nan"),
     ):
-        with _variables(FORCE_COLOR="1", NO_COLOR="1", COLUMNS="45", TERM="xterm"):
+        with variables(FORCE_COLOR="1", NO_COLOR="1", COLUMNS="45", TERM="xterm"):
             stream = io.StringIO()
             print_table([{"n": cell, "width of it": cell} for cell in cells], [], stream=stream)
             yield re.sub(r"\x1b\[\d*m", "", stream.getvalue())
