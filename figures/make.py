@@ -193,7 +193,9 @@ def _load_or_compute(
 
 def _note_run(used: dict[str, str], folder: Path) -> None:
     """Note the folder of a training run and the digest of its metrics."""
-    metrics = folder / "metrics.csv"  # missing if the run failed in its first round
+    from runs.listing import METRICS  # brings torch along
+
+    metrics = folder / METRICS  # missing if the run failed in its first round
     used[folder.name] = hashlib.sha256(metrics.read_bytes()).hexdigest() if metrics.exists() else ""
 
 

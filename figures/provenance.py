@@ -10,11 +10,11 @@ import platform
 import tokenize
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeGuard
 
 from figures.code_digest import code_digest
+from runs.versions import installed
 
 _ROOT = Path(__file__).resolve().parent.parent
 _CHECKOUT, _WHEEL = _ROOT / "docs" / "figures", _ROOT / "rankproof_stored"
@@ -115,7 +115,7 @@ def _comments(text: str, lines: Sequence[str], nodes: Iterable[ast.AST]) -> dict
 
 def package_versions(packages: Sequence[str]) -> dict[str, str | None]:
     """Return the versions of packages; None for a package that is not installed."""
-    return {package: _version(package) for package in packages}
+    return {package: installed(package) for package in packages}
 
 
 def machine() -> dict[str, Any]:
@@ -125,11 +125,3 @@ def machine() -> dict[str, Any]:
         "platform": f"{platform.system()} {platform.machine()}",
         "processors": os.cpu_count(),
     }
-
-
-@cache
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None

@@ -139,7 +139,7 @@ class SpectrumTracker:
         self._states: list[TrackedState] = []
         self._sequence = MeasurementSequence(self._quantities, int(seed))
         self._gradient_seconds: float | None = None
-        self._by_batch: frozenset[str] | None = None
+        self._by_batch: frozenset[str] = frozenset()
 
     @property
     def states(self) -> tuple[TrackedState, ...]:
@@ -188,7 +188,7 @@ class SpectrumTracker:
         named = dict(self._model.named_modules())
         by_batch = norms_of_batches(list(named.values()), [module.training for module in named.values()])
         names = frozenset(name for name, module in named.items() if module in by_batch)
-        if self._by_batch is None:
+        if not self._states:
             self._by_batch = names
         if names != self._by_batch:
             raise CurvatureError(

@@ -252,6 +252,7 @@ def with_rates(design: Design, rates: Mapping[str, float]) -> Design:
 
 
 def _design(sizes: Sizes, lines: Sequence[Line]) -> Design:
+    # Figure 8's own runs are not made here: they are stored as computed one client after the other.
     lines = [replace(line, options={**line.options, "executor": sizes.executor}) for line in lines]
     return Design(tuple(lines), sizes.rounds, sizes.seeds, sizes.rates, sizes.tuning_rounds)
 

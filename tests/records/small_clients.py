@@ -1,12 +1,9 @@
-"""Clients and problems of the records: a network of two layers on a few samples, and a folder for files.
+"""Clients and problems of the records: a network of two layers on a few samples.
 
 Clients have unequal numbers of samples, and no two sizes of a layer agree.
 """
 
-import tempfile
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -106,19 +103,3 @@ def signed(message):
     """Return the sum and a weighted sum of the entries of each tensor."""
     leaves = [leaf.detach().double().flatten() for leaf in pytree.tree_leaves(message) if isinstance(leaf, Tensor)]
     return [[float(leaf.sum()), float(leaf @ torch.arange(1.0, len(leaf) + 1).double().sqrt())] for leaf in leaves]
-
-
-@contextmanager
-def folder():
-    """Yield an empty folder, and a function that puts FOLDER for its path into texts."""
-    with tempfile.TemporaryDirectory() as made:
-        place = Path(made).resolve()
-
-        def hide(value):
-            if isinstance(value, dict):
-                return {hide(key): hide(entry) for key, entry in value.items()}
-            if isinstance(value, list | tuple):
-                return [hide(entry) for entry in value]
-            return str(value).replace(str(place), "FOLDER") if isinstance(value, str | Path) else value
-
-        yield place, hide

@@ -103,3 +103,16 @@ def test_a_tracker_refuses_other_frozen_norms_than_at_its_first_state():
     assert whole(2)["sharpness"].value == pytest.approx(first.value, rel=1e-3)  # no norm is frozen among others
     with pytest.raises(CurvatureError, match=r"^step 1: the first state .* each batch in 3, .* would in 1, 3,"):
         mixed(1)
+
+
+def test_a_first_state_that_fails_does_not_decide_which_norms_are_frozen():
+    norms = [nn.BatchNorm1d(5), nn.BatchNorm1d(5)]
+    model = nn.Sequential(nn.Linear(4, 5), norms[0], nn.Tanh(), norms[1], nn.Linear(5, 3)).double()
+    track, weight = SpectrumTracker(model, CE, (X, Y), batch_norm="batch"), model[0].weight
+    kept = weight.detach().clone()
+    weight.data.fill_(float("nan"))
+    with pytest.raises(CurvatureError, match=r"^step 0: "):
+        track(0)
+    weight.data.copy_(kept)
+    norms[0].eval()
+    assert track(0) is not None

@@ -7,8 +7,8 @@ import sys
 from contextlib import redirect_stderr, redirect_stdout
 
 from environment import variables
+from hidden_folder import folder
 from recording import refused
-from small_clients import folder
 
 from workloads.arguments import (
     SYNONYMS,

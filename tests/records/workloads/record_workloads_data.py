@@ -3,18 +3,17 @@
 import gzip
 import hashlib
 import io
-import os
 import pickle
 import tarfile
 import zipfile
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import torch
+from environment import variables
+from hidden_folder import folder
 from recording import refused
-from small_clients import folder
 
 from workloads.data import datasets, file_sets, text_packages
 from workloads.data.augmentation import FEDLRT_CIFAR_10, FEDLRT_CIFAR_100, Offsets, Preparation, crop
@@ -139,20 +138,8 @@ SET = FileSet(
 )
 
 
-@contextmanager
-def _environment(root):
-    before = os.environ.get(file_sets.ROOT_VARIABLE)
-    os.environ[file_sets.ROOT_VARIABLE] = str(root)
-    try:
-        yield
-    finally:
-        del os.environ[file_sets.ROOT_VARIABLE]
-        if before is not None:
-            os.environ[file_sets.ROOT_VARIABLE] = before
-
-
 def places_of_files():
-    with folder() as (place, hide), _environment(place / "env"):
+    with folder() as (place, hide), variables(**{file_sets.ROOT_VARIABLE: str(place / "env")}):
         places = {**{"places": (place / "system",)}}
         data = replace(SET, **places)
         yield (
@@ -181,7 +168,7 @@ def places_of_files():
 
 
 def fetched_sets():
-    with folder() as (place, hide), _environment(place / "env"):
+    with folder() as (place, hide), variables(**{file_sets.ROOT_VARIABLE: str(place / "env")}):
         log = []
         yield (
             hide(file_sets.fetch(SET, place / "root", lambda command, at: log.append(command))),

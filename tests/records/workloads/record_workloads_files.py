@@ -3,8 +3,8 @@
 import os
 import stat
 
+from hidden_folder import folder
 from recording import refused
-from small_clients import folder
 
 from workloads.files import (
     SCRATCH,

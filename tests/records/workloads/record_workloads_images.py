@@ -2,9 +2,10 @@
 
 import numpy as np
 import torch
+from hidden_folder import folder
 from PIL import Image
 from recording import refused
-from small_clients import folder, numbers, signed
+from small_clients import numbers, signed
 from torch import nn
 
 from workloads.data.datasets import ImageSet

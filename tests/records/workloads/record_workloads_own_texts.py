@@ -4,8 +4,8 @@ import json
 import math
 
 import numpy as np
+from hidden_folder import folder
 from recording import refused
-from small_clients import folder
 
 from workloads.data.text_tables import ENDINGS, Table, join, read_table, table_of
 from workloads.own_texts import Columns, clients_of, is_text_data, own_from, read_own, stamp_of

@@ -3,8 +3,8 @@
 from hashlib import sha256
 
 import numpy as np
+from hidden_folder import folder
 from recording import refused
-from small_clients import folder
 
 from workloads.partition import (
     BY_CLASS,

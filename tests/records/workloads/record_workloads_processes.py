@@ -5,8 +5,8 @@ import os
 import sys
 
 from environment import variables
+from hidden_folder import folder
 from recording import refused
-from small_clients import folder
 
 from workloads.processes.child_processes import SETTINGS, worker_environment
 from workloads.processes.cluster import (
