@@ -108,9 +108,10 @@ def names_matching(names: Iterable[str], pattern: str) -> list[str]:
     """Return the names of weights that a pattern for them or for their layers means.
 
     A pattern that is itself the name of a weight or a layer means only that one, and one that is a module's name and
-    ``.*`` means what that module holds, because names may have ``*``, ``?`` and brackets in them.
+    ``.*`` means what that module holds, because names may have ``*``, ``?`` and brackets in them. An empty pattern
+    means nothing.
     """
-    every = list(names)
+    every = list(names) if pattern else []
     exact = [name for name in every if pattern in (name, name.rpartition(".")[0])]
     within = [name for name in every if name.startswith(pattern[:-1])] if pattern.endswith(".*") else []
     if exact or within:

@@ -218,7 +218,7 @@ class Resumable:
             return None
         if known[0].summed is not summed:
             raise FederationError(
-                f"round {exchange.round}: exchange {exchange.number} was another when the round was interrupted; "
+                f"exchange {exchange.number} was another when the round was interrupted; "
                 "resume it with the code that began it"
             )
         if exchange.number == len(self._before.exchanges):

@@ -185,12 +185,13 @@ class BandedDraw:
         return counts
 
     def _checked(self, count: int, kept: int) -> int:
+        count = require_order("count", count)
         if not 1 <= count <= min(kept, self.rows):
             raise ValueError(
                 f"these {self.rows} rows determine {min(kept, self.rows)} eigenvalues at this end, but {count} "
                 f"were requested; draw with a larger top or bottom, or with more rows"
             )
-        return require_order("count", count)
+        return count
 
 
 def rows_needed(model: SpikedModel, R: int, top: int = 1, bottom: int = 0, tolerance: float = 1e-12) -> int:

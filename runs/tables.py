@@ -73,13 +73,13 @@ class Table:
             self._columns = next(csv.reader(io.StringIO(known.decode())))
 
     def append(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Append rows; missing values are left empty.
+        """Append rows; missing values are left empty. The first call also writes the names of the known columns.
 
         Raises:
             RunError: A row has a column that the first one lacked.
             OSError: The file cannot be written; it is named.
         """
-        if not rows:
+        if not rows and (self._length or not self._columns):
             return
         text = io.StringIO()
         self._columns = self._columns or list(rows[0])

@@ -238,6 +238,9 @@ def test_patterns_name_layers():
     assert layer_names(shapes, "head, layer*") == (conv, ten, shortcut, head)
     assert layer_names(shapes, "layer1.*") == (conv,)
     assert layer_names(shapes, "conv1") == ("conv1.weight",)
+    for empty in ("", "head,", ", head"):
+        with pytest.raises(FederationError, match="no layer with a matrix weight matches ''"):
+            layer_names(shapes, empty)
     assert layer_names(shapes, "tokens") == ("tokens",)
     with pytest.raises(FederationError, match=r"matches 'layer1.0.norm1'; there are conv1.weight, layer1"):
         layer_names(shapes, "head, layer1.0.norm1")

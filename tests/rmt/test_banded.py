@@ -82,6 +82,14 @@ def test_every_small_band_has_the_eigenvalues_of_its_matrix(spikes, R, scale, se
     assert draw.stable_rank().value == pytest.approx((expected**2).sum() / norm**2)
 
 
+@pytest.mark.parametrize("count", ["2", 2.5, None, 0, -1, 4])
+def test_a_count_is_a_whole_number_of_the_kept_eigenvalues(count):
+    draw = draw_banded(SpikedModel((3.0, 2.0)), 60, np.random.default_rng(0), top=3, bottom=3, rows=60)
+    for eigenvalues in (draw.top, draw.bottom, draw.top_overlaps, draw.bottom_overlaps):
+        with pytest.raises((TypeError, ValueError), match=r"count|3 eigenvalues at this end"):
+            eigenvalues(count)
+
+
 def test_overlaps_are_squared_components_of_unit_vectors():
     draw = draw_banded(SpikedModel((3.0, 2.0)), 60, np.random.default_rng(0), top=3, rows=60)
     _, vectors = np.linalg.eigh(dense_of(draw))

@@ -189,6 +189,14 @@ def test_the_tables_say_what_happened(folder):
     assert sum(int(entry["bytes"]) for entry in entries) == int(rows[-1]["bytes_up"]) + int(rows[-1]["bytes_down"])
 
 
+def test_a_ledger_without_messages_names_its_columns(tmp_path):
+    run(tmp_path, "local", rounds=2)
+    first = content(tmp_path)[LEDGER]
+    assert first == b"round,trip,direction,what,clients,entries,bytes\n"
+    run(tmp_path, "local", rounds=4)
+    assert content(tmp_path)[LEDGER] == first
+
+
 @pytest.mark.parametrize("executor", ["sequential", "vmap"])
 def test_a_folder_holds_what_the_rounds_give(executor, tmp_path):
     plan = plan_of(cohort=1, seed=3, rounds=5, executor=executor, evaluate_every=2)

@@ -272,8 +272,9 @@ def _differences(sides: Sequence[_Side]) -> Iterator[_Difference]:
             key = _key(tokens)
             if len(key) >= (_LEAST if left is not None else _LEAST_ALONE):
                 size = min(8, max(4, len(key) // 4))
-                for which, some in (("first", key[:size]), ("last", key[-size:])):
-                    buckets.setdefault((left, which, some), []).append(at)
+                for length in {size, max(4, size - 1)}:  # a formula shorter by up to four tokens may count one less
+                    for which, some in (("first", key[:length]), ("last", key[-length:])):
+                        buckets.setdefault((left, which, some), []).append(at)
     pairs = {pair for some in buckets.values() if len(some) < _MOST_ALIKE for pair in combinations(some, 2)}
     for a, b in sorted(pairs):
         one, other = sides[a], sides[b]

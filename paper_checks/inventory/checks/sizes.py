@@ -20,7 +20,7 @@ from paper_checks.inventory.document import Candidate, Document, Place
 from paper_checks.methods.rounded import Rounded
 
 _PREFIX = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
-_UNIT = r"[kKMGTP]i?[Bb](?:its?|ytes?)?|[kK]ilobytes?|[Mm]egabytes?|[Gg]igabytes?|[Tt]erabytes?|bytes|B"
+_UNIT = r"[kKMGTP]i?[Bb](?:its?|ytes?)?|(?:[kK]ilo|[Mm]ega|[Gg]iga|[Tt]era|[Pp]eta)[ -]?(?:bits?|bytes?)|bytes|B"
 
 
 def _size(which: str) -> str:
@@ -69,7 +69,7 @@ class Size:
 def read_size(number: str, unit: str) -> Size:
     """Return a size from its number and its unit."""
     prefix = unit[0].lower() if unit[0].lower() in "kmgtp" and unit.lower() not in ("b", "bytes") else ""
-    bits = unit.endswith("b") or "bit" in unit
+    bits = unit.endswith("b") or "bit" in unit.lower()
     return Size(Number(plain_digits(number)), _PREFIX[prefix], unit[1:3].lower() == "ib", bits, unit)
 
 

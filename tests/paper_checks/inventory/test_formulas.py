@@ -114,3 +114,12 @@ def test_text_that_is_not_latex_is_compared_too(tmp_path):
     )
     candidates = [one for one in find_candidates(read_document(str(tmp_path / "a.md"))) if one.check == "formula"]
     assert [sorted(one.values, key=len)[0] for one in candidates] == [r"\dots (n-|S|)! \dots"]
+
+
+@pytest.mark.parametrize("terms", range(6, 14))
+def test_a_missing_factor_is_found_at_every_length(tmp_path, terms):
+    names = ("alpha", "beta", "gamma", "delta", "mu", "nu", "xi", "rho", "tau", "chi", "psi", "zeta", "omega")
+    whole = [rf"\{name} x" if at != terms // 2 else rf"2 \{name} x" for at, name in enumerate(names[:terms])]
+    long = "y = " + " + ".join(whole)
+    (one,) = found(tmp_path, equation(long) + "\n\nMore words.\n\n" + equation(long.replace("2 ", "")))
+    assert "2" in one.values[0] + one.values[1]

@@ -88,6 +88,7 @@ FINE = [
         SHARE,
         r"1,700 of 2\,800 (60.7\%) | 1\,700 of 2,000 | 3 of 2K | 3 of 2 thousand | 30 of 20~000 | 3~000 of 4~000 (7\%)",
     ),
+    (SIZE, r"12000 MBit | 12 Gbit | 12 gigabits | 1.5 gigabyte | 12,000 megabits | 12,000,000 kilobits"),
     (SIZE, r"1{,}500 MB | 1\,500 MB | 1~500 MB | 1,5 GB | 1500 MB"),
     (WORDED, "1.50 gigabytes | 1.50 GB | 1430.5 MiB"),
     (TIMES, "1.0 ms & 4.0 ms & 5.0"),
