@@ -43,6 +43,8 @@ PAPERS = ("fedloru", "fedlrt", "rolora")
 STORED = ("test_claims", "test_hypotheses", "test_scripts")
 COMMANDS = {"figures": ("runs/test_listing.py",), ENGINE: ("test_command_line.py",)}
 """Modules of tests elsewhere that are about commands of a room."""
+RECORDS = "records/test_records.py"
+"""The module of tests that is about every room."""
 SHOWN = ("file", "line", "code", "before", "after", "kind")
 
 
@@ -57,7 +59,7 @@ def room_of(name: str) -> Room:
     if name == "papers":
         files = sorted(path for paper in PAPERS for path in (ROOT / "paper_checks" / paper).rglob("*.py"))
         tests = [ROOT / "tests" / "paper_checks"]
-    tests += [ROOT / "tests" / module for module in COMMANDS.get(name, ())]
+    tests += [ROOT / "tests" / module for module in (*COMMANDS.get(name, ()), RECORDS)]
     return Room(name, tuple(files), tuple(tests))
 
 

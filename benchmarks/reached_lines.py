@@ -51,8 +51,8 @@ class Room:
     def support(self) -> list[Path]:
         """Return the files that every test may depend on: the sources, and helper modules among the tests."""
         folders = {place if place.is_dir() else place.parent for place in self.tests}
-        beside = {path for folder in folders for path in folder.rglob("*.py") if not path.name.startswith("test_")}
-        return [*self.sources, *sorted(beside)]
+        beside = {path for folder in folders for path in folder.rglob("*.py")}
+        return [*self.sources, *sorted(path for path in beside if not path.name.startswith(("test_", "record_")))]
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def reach(workers: Sequence[Worker], room: Room) -> Reach:
         SystemExit: They fail already.
     """
     common = _digest(room.support())
-    digests = {str(path.relative_to(ROOT)): common + _digest([path]) for path in room.test_files()}
+    digests = {str(path.relative_to(ROOT)): common + _digest([path, *_records(path)]) for path in room.test_files()}
     kept_in = KEPT / f"{room.name}.json"
     kept = json.loads(kept_in.read_text(encoding="utf-8")) if kept_in.exists() else {}
     known = {file: kept[file] for file, digest in digests.items() if kept.get(file, {}).get("digest") == digest}
@@ -181,6 +181,11 @@ def _measured(worker: Worker, room: Room, test_file: str) -> dict[str, dict[str,
                 if test:
                     reached[test]["lines"][name].append(line)
     return reached
+
+
+def _records(test_file: Path) -> list[Path]:
+    """Return the records that a module of tests compares: those below its folder."""
+    return sorted(test_file.parent.rglob("record_*.*")) if test_file.name == "test_records.py" else []
 
 
 def _digest(paths: Sequence[Path]) -> str:
