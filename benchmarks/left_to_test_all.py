@@ -80,6 +80,7 @@ def noticing(record: Any) -> Iterator[str]:
     if isinstance(record, dict):
         if record.get("result") == "noticed" and isinstance(record.get("test"), str):
             yield record["test"]
+        yield from record.get("noticed at once", {}).values()
         for part in record.values():
             yield from noticing(part)
     elif isinstance(record, list):

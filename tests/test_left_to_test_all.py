@@ -35,5 +35,6 @@ def test_a_long_test_is_left_where_others_that_stay_run_its_lines(chooser):
 
 
 def test_only_what_noticed_counts_of_a_record(chooser):
-    record = {"rmt": [{"result": "noticed", "test": "a"}, {"result": "survived", "test": "b"}, {"result": "noticed"}]}
-    assert list(chooser.noticing([record])) == ["a"]
+    judged = [{"result": "noticed", "test": "a"}, {"result": "survived", "test": "b"}, {"result": "noticed"}]
+    record = {"rmt": {"judged": judged, "noticed at once": {"key": "c", "other key": "d"}}}
+    assert sorted(chooser.noticing([record])) == ["a", "c", "d"]
