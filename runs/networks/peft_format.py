@@ -441,12 +441,14 @@ class BegunAdapter(Adapter):
         """Return the plain adapter of a client, which draws new factors."""
         return Adapter(*(getattr(self, part.name) for part in fields(Adapter))).of_client(number, rank)
 
-    def factors(self, w: Mapping[str, Tensor], turn: int = 0) -> AB:
-        """Return the given factors, scaled to give their update, and the rest.
+    def pair(self, w: Mapping[str, Tensor], turn: int = 0) -> AB:
+        """Return the given factors, scaled to give their update, as the first ones; later turns draw new ones.
 
         Raises:
             FederationError: They are of other layers or of another rank.
         """
+        if turn:
+            return super().pair(w, turn)
         ranks = sorted({update.left.shape[1] for update in self.begun.values()})
         if self.rank not in ranks:
             of_layer = f"rank {ranks[0]} at {next(iter(self.begun))}"
@@ -455,7 +457,7 @@ class BegunAdapter(Adapter):
                 f"the adapter to start from has {of_layer if len(ranks) == 1 else several}; choose --rank "
                 f"{' or '.join(map(str, ranks))}"
             )
-        fresh = super().factors(w, turn)
+        fresh = super().pair(w)
         if set(fresh.A) != set(self.begun):
             odd = sorted(set(fresh.A) ^ set(self.begun))
             raise FederationError(f"the adapter to start from has other layers: {odd[0]} is in only one of the two")
@@ -463,8 +465,9 @@ class BegunAdapter(Adapter):
         for name, update in self.begun.items():
             left, right = self.orient(update.left, update.right, update.left.dtype)  # which is its own inverse
             A[name] = left.to(fresh.A[name])
-            B[name] = (right * (update.scale / self.scale)).to(fresh.B[name])
-        return AB(Tree({name: A[name] for name in fresh.A}), Tree({name: B[name] for name in fresh.A}), fresh.rest)
+            # An adapter in half precision is scaled in single, because the product would be rounded.
+            B[name] = (wide(right) * (update.scale / self.scale)).to(fresh.B[name])
+        return AB(Tree({name: A[name] for name in fresh.A}), Tree({name: B[name] for name in fresh.A}))
 
 
 def with_adapter_start(algorithm: Any, problem: Any) -> Any:

@@ -18,7 +18,7 @@ from algorithms.adapter import AB, Adapter  # noqa: E402
 from algorithms.descent import Descent  # noqa: E402
 from algorithms.fed_sb import FedSB  # noqa: E402
 from algorithms.fedavg import FedAvg  # noqa: E402
-from algorithms.federation import FederationError  # noqa: E402
+from algorithms.federation import Federation, FederationError  # noqa: E402
 from algorithms.fedex_lora import FedExLoRA  # noqa: E402
 from algorithms.fedlora import FedLoRA  # noqa: E402
 from algorithms.fedloru import FedLoRU  # noqa: E402
@@ -31,6 +31,7 @@ from algorithms.frlora import FRLoRA  # noqa: E402
 from algorithms.hetlora import HetLoRA  # noqa: E402
 from algorithms.layers import call  # noqa: E402
 from algorithms.optimisers import Sgd  # noqa: E402
+from algorithms.pfedlora import PersonalFedLoRA  # noqa: E402
 from algorithms.rolora import RoLoRA  # noqa: E402
 from algorithms.rounds import rounds  # noqa: E402
 from algorithms.tree import Tree  # noqa: E402
@@ -295,6 +296,49 @@ def test_layers_keep_the_ranks_of_the_adapter_that_they_start_from(tmp_path, nam
     algorithm = with_adapter_start(kind(Descent(), Adapter(5, layers=layers)), problem)
     with pytest.raises(FederationError, match="has the ranks 2, 3, 4, each layer its own; choose --rank 2 or 3 or 4"):
         next(iter(rounds(algorithm, problem, rounds=1)))
+
+
+@pytest.mark.parametrize(("dtype", "alpha"), [(torch.bfloat16, 7), (torch.float16, 1e-3)])
+def test_an_adapter_in_half_precision_is_scaled_to_the_same_update(tmp_path, dtype, alpha):
+    """Its numbers are exact in single precision, but not times 7/2/0.6; those in float16 would even underflow."""
+    config = peft.LoraConfig(r=2, lora_alpha=alpha, target_modules=["v_proj", "down_proj"], init_lora_weights=False)
+    peft.get_peft_model(llama(), config).save_pretrained(tmp_path)
+    path = tmp_path / "adapter_model.safetensors"
+    tensors = {name: (0.01 * tensor).to(dtype) for name, tensor in load_file(path).items()}
+    save_file(tensors, path)
+    algorithm = with_adapter_start(FedLoRA(Descent(), Adapter(2, 0.6, layers=MODELS["llama"][1])), begun_from(tmp_path))
+    found = algorithm.adapter.factors(dict(llama().named_parameters()))
+    for name, A in found.A.items():
+        left, right = (
+            tensors[f"base_model.model.{name.removesuffix('.weight')}.lora_{part}.weight"].double() for part in "BA"
+        )
+        assert torch.allclose(0.6 * A.double() @ found.B[name].double(), alpha / 2 * left @ right, rtol=1e-5, atol=0)
+
+
+@pytest.mark.parametrize("jointly", [False, True])
+def test_personal_factors_start_from_the_adapter(tmp_path, jointly):
+    config = peft.LoraConfig(
+        r=2, lora_alpha=7, target_modules=["query"], rank_pattern={"1.attention.self.query": 3}, init_lora_weights=False
+    )
+    model = peft.get_peft_model(bert(), config)
+    model.save_pretrained(tmp_path)
+    problem = problem_of(bert, False, "*.query", adapter=tmp_path)
+    algorithm = with_adapter_start(
+        PersonalFedLoRA(Descent(), Descent(), Adapter(2, 0.6, layers="*.query"), jointly), problem
+    )
+    fed = Federation(problem.clients, seed=0)
+    w = algorithm.personal_weights(fed, algorithm.start(fed, Tree(problem.start)), 1)
+    merged, plain = (dict(one.named_parameters()) for one in (model.merge_and_unload(), bert()))
+    for name in problem.begun:
+        assert torch.allclose(w[name], merged[name], rtol=1e-5, atol=1e-7)
+        assert not torch.allclose(w[name], plain[name], atol=0.01)
+
+
+def test_ranks_of_clients_need_not_be_those_of_the_adapter(tmp_path):
+    peft.get_peft_model(llama(), peft.LoraConfig(r=2, target_modules=["v_proj"])).save_pretrained(tmp_path)
+    problem = problem_of(llama, True, "*.v_proj", adapter=tmp_path)
+    algorithm = with_adapter_start(FLoRA(Descent(), Adapter(2, layers="*.v_proj"), ranks=(1, 3)), problem)
+    assert len(list(rounds(algorithm, problem, rounds=1))) == 2
 
 
 def test_what_is_no_adapter_of_the_model_is_refused(tmp_path):

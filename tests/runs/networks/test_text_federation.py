@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 pytest.importorskip("transformers")
 peft = pytest.importorskip("peft")
@@ -115,6 +116,35 @@ def test_a_file_of_classified_texts_from_the_command_line_to_peft(tmp_path, mode
     data.unlink()
     assert main(["train", "--resume", str(tmp_path / "run"), "--rounds", "4"]) == 2
     assert f"{data} does not exist" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("part", ["frozen part of the network", "configuration of the network", "adapter"])
+def test_a_run_resumes_only_with_the_same_model_and_adapter(tmp_path, models, capsys, part):
+    """The weights with factors and those of the adapter are the same, but another loss belongs to them."""
+    model = shutil.copytree(models / "bert", tmp_path / "model")
+    adapter = peft.get_peft_model(bert(classes=2), peft.LoraConfig(r=2, target_modules=["query"]))
+    adapter.save_pretrained(tmp_path / "adapter")
+    data, place = write(tmp_path / "mails.jsonl", classified()), {"start_from": str(tmp_path / "adapter")}
+    given = {"model": f"hf:{model}", "text": "body", "label": "kind", "layers": "*.query", "rank": 2, **place}
+    plan = make_plan("fedlora", str(data), given, Conduct(rounds=1))
+    train(plan, tmp_path / "run")
+    if part.startswith("frozen"):
+        weights = load_file(model / "model.safetensors")
+        weights["bert.embeddings.LayerNorm.weight"] *= 1.5
+        save_file(weights, model / "model.safetensors", {"format": "pt"})
+    else:
+        path, changed = (
+            (model / "config.json", {"hidden_act": "relu"})
+            if part.startswith("config")
+            else (tmp_path / "adapter" / "adapter_config.json", {"lora_alpha": 70})
+        )
+        path.write_text(json.dumps({**json.loads(path.read_text()), **changed}))
+    for command in (
+        ["train", "--resume", str(tmp_path / "run"), "--rounds", "2"],
+        ["runs", "export", tmp_path / "run"],
+    ):
+        assert main([*map(str, command), *(["--out", str(tmp_path / "out")] if command[0] == "runs" else [])]) == 2
+        assert f"holds a run with another {part}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("algorithm", ["rolora", "ffa-lora", "flora"])
