@@ -18,7 +18,7 @@ from typing import Any
 from rmt.results import Result
 from runs.format import printable
 from runs.index import SETTINGS, digest_of, is_edited, known_digest, last_index, require_file
-from runs.settings import CONTENT, EARLIER_NAMES, SIZES, START, STAYING, RunError
+from runs.settings import ADAPTER, CONFIGURATION, CONTENT, EARLIER_NAMES, FROZEN, SIZES, START, STAYING, RunError
 from runs.tables import Mark, rows_of
 from workloads.written import FolderRecord
 
@@ -28,7 +28,9 @@ SUMS = ("bytes_down", "bytes_up")
 SEED = "seed"
 EVERY = "-every-"
 """In a folder's name, before the number of rounds between evaluations: a second run of the same settings."""
-GIVEN = ("data", "partition", "network")
+OF_NETWORK = ("partition", "network", FROZEN, CONFIGURATION, ADAPTER)
+"""Kinds of inputs that the settings decide, so that they distinguish only runs of the same settings."""
+GIVEN = ("data", *OF_NETWORK)
 """Kinds of inputs from the user's files and functions; their digests distinguish runs."""
 DIGITS = 12
 """Number of digits of a digest in a label."""
@@ -442,7 +444,7 @@ def _by_given(
     by_seed: list[str] = []
     silos = dict.fromkeys(name for run in runs for name in run.given if name.startswith(CONTENT))
     for name in (*GIVEN, START, SIZES, *sorted(silos)):
-        among = runs if name in ("partition", "network") else of_data
+        among = runs if name in OF_NETWORK else of_data
         if name == SIZES:  # whose order is that of the silos
             among = [run for run in of_data if run.settings.get("silos") == runs[0].settings.get("silos")]
         known = {(str(run.given[name]), run.settings[SEED]) for run in among if name in run.given}

@@ -30,7 +30,7 @@ from runs.networks.language_model import (
     usual_layers,
 )
 from runs.networks.language_network import LanguageProblem
-from runs.settings import EARLIER_NAMES, RunError, at_least
+from runs.settings import CONFIGURATION, EARLIER_NAMES, RunError, at_least
 from workloads.data.file_sets import find
 from workloads.data.idx import DataError
 from workloads.partition import Even, Files, Indices, Partition, hold_out, hold_out_each
@@ -202,7 +202,7 @@ class LanguageFederation:
         notes = (*notes, *self._drawn_note(*read, len(train.kept), len(test.kept)))
         given, own = {"cut": cut}, None
         if config := configuration_of(place):
-            given["configuration of the network"] = digest_of_names(config)
+            given[CONFIGURATION] = digest_of_names(config)
         if isinstance(self.partition, Files):
             parts, given["partition"] = parts_from_files(self.partition, train.total, train.kept, self.clients)
         else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
 from importlib import metadata, util
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from algorithms.kernels import names_matching
 from runs.networks.network_function import seeded_draws
@@ -296,6 +296,12 @@ def head_of(module: nn.Module, patterns: str | None) -> tuple[str, ...]:
 def drawn_in(module: nn.Module, head: Iterable[str]) -> frozenset[str]:
     """Return the head weights that the model's files lacked; all of them if that is unknown."""
     return frozenset(head) & frozenset(getattr(module, _DRAWN, head))
+
+
+def frozen_in(module: nn.Module, trained: Collection[str]) -> list[Tensor]:
+    """Return the weights and stored buffers that are not trained, without what was drawn for files that lack it."""
+    left_out = {*trained, *getattr(module, _DRAWN, ())}
+    return [tensor for name, tensor in module.state_dict().items() if name not in left_out]
 
 
 def positions(module: nn.Module) -> int | None:

@@ -524,6 +524,12 @@ def test_the_same_run_twice_is_refused(tmp_path, capsys, action, monkeypatch):
         ("my:data", "data", ["a", "b", "c"], {"fedavg": [0, 1, 2]}),
         ("my:data", "network", ["a", "b", "c"], {"fedavg": [0, 1, 2]}),
         ("my:data", "network", ["a", "a", "c"], {"fedavg network=a": [0, 1], "fedavg network=c": [2]}),
+        (
+            "/t.csv",
+            "adapter",
+            ["a", "b", "c"],
+            {"fedavg adapter=a": [0], "fedavg adapter=b": [1], "fedavg adapter=c": [2]},
+        ),
     ],
 )
 def test_runs_on_other_data_are_other_groups(tmp_path, capsys, problem, kind, digests, groups):
