@@ -30,6 +30,8 @@ CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 LABELS = "labels.json"
 """Names of a classifier's classes as `id2label` and `label2id`, which PEFT's configuration has no entries for."""
 _PREFIX = "base_model.model."
+_BELOW = ".base_layer.weight"
+"""End of the name of a frozen weight below factors, which PEFT stores for an embedding."""
 _HEADS = ("classifier", "score")
 """Ends of the names of modules that PEFT always stores whole, in addition to the adapter of a classifier."""
 _TASKS = {"classification": "SEQ_CLS", "causal": "CAUSAL_LM"}
@@ -291,6 +293,9 @@ def read_adapter(folder: Path, module: nn.Module) -> tuple[dict[str, Update], di
     found, others = {}, {}
     for key in tensors:
         name = key.removeprefix(_PREFIX)
+        if name.endswith(_BELOW) and f"{name.removesuffix(_BELOW)}.weight" in shapes:
+            _require_same_base(folder, module, f"{name.removesuffix(_BELOW)}.weight", tensors[key])
+            continue
         match = re.fullmatch(r"(.+)\.lora_(embedding_)?A(\.weight)?", name)
         if match is None:
             if ".lora_" not in name:
@@ -324,6 +329,17 @@ def read_adapter(folder: Path, module: nn.Module) -> tuple[dict[str, Update], di
     if infinite:
         raise RunError(f"{folder} has {infinite[0]} with non-finite numbers; start from another adapter")
     return found, others
+
+
+def _require_same_base(folder: Path, module: nn.Module, name: str, stored: Tensor) -> None:
+    """Check that a frozen weight in an adapter is the model's, in the precision of the adapter.
+
+    Raises:
+        RunError: It is another.
+    """
+    weight = _turn(module, name, module.get_parameter(name).detach().cpu())
+    if weight.shape != stored.shape or not torch.equal(weight.to(stored.dtype), stored):
+        raise RunError(f"{folder} was trained on another {name} than the model's; name the model of the adapter")
 
 
 def _require_named(folder: Path, config: Mapping[str, Any], layer: str) -> None:

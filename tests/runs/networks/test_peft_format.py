@@ -315,6 +315,21 @@ def test_an_adapter_in_half_precision_is_scaled_to_the_same_update(tmp_path, dty
         assert torch.allclose(0.6 * A.double() @ found.B[name].double(), alpha / 2 * left @ right, rtol=1e-5, atol=0)
 
 
+def test_the_frozen_weight_that_peft_stores_below_factors_must_be_the_models(tmp_path):
+    made = partial(llama, tied=False)
+    config = peft.LoraConfig(r=2, target_modules=["embed_tokens"], init_lora_weights=False)
+    peft.get_peft_model(made(), config).save_pretrained(tmp_path)
+    path, name = tmp_path / "adapter_model.safetensors", "base_model.model.model.embed_tokens.base_layer.weight"
+    tensors = load_file(path)
+    assert [*read_adapter(tmp_path, made())[0]] == ["model.embed_tokens.weight"]
+    save_file({**tensors, name: tensors[name].bfloat16()}, path)
+    assert len(read_adapter(tmp_path, made())[0]) == 1
+    for other in (tensors[name] + 1e-3, tensors[name][:-1]):
+        save_file({**tensors, name: other}, path)
+        with pytest.raises(RunError, match=r"trained on another model\.embed_tokens\.weight than the model's; name"):
+            read_adapter(tmp_path, made())
+
+
 @pytest.mark.parametrize("jointly", [False, True])
 def test_personal_factors_start_from_the_adapter(tmp_path, jointly):
     config = peft.LoraConfig(
