@@ -25,7 +25,7 @@ from runs.index import digest_of as digest_of_names
 from runs.network_problem import indices_of, require_once, with_earlier_keywords
 from runs.networks.answers import Answers
 from runs.networks.image_federation import digest_of
-from runs.networks.language_model import Task, drawn_in, frozen_in, head_of, positions
+from runs.networks.language_model import Task, drawn_in, head_of, positions, pretrained_in
 from runs.networks.language_network import (
     PADDING,
     LanguageClients,
@@ -37,7 +37,7 @@ from runs.networks.language_network import (
 from runs.networks.network_checks import is_alike
 from runs.networks.network_function import Labelled, seeded_draws
 from runs.networks.peft_format import Update, read_adapter
-from runs.settings import ADAPTER, FROZEN
+from runs.settings import ADAPTER, PRETRAINED
 from workloads.partition import Indices, Parts
 from workloads.text_metrics import CLASS_METRICS
 from workloads.tokens import TokenSet
@@ -151,7 +151,7 @@ def language_problem(
     given = {
         "network": digest_of(*start.values(), *(part for update in begun.values() for part in update[1:])),
         "data": digest_of(*(tensor for texts in (train, test) for tensor in (texts.input_ids, texts.labels))),
-        **_further_digests(module, trained, begun),
+        **_further_digests(module, begun),
     }
     return LanguageProblem(
         name,
@@ -168,13 +168,13 @@ def language_problem(
     )
 
 
-def _further_digests(module: nn.Module, trained: Sequence[str], begun: Mapping[str, Update]) -> dict[str, str]:
-    """Return digests of the weights that are neither trained nor drawn, and of an adapter.
+def _further_digests(module: nn.Module, begun: Mapping[str, Update]) -> dict[str, str]:
+    """Return digests of the pretrained weights, also of the frozen ones, and of an adapter.
 
     They have names of their own because runs of earlier versions lack them.
     """
-    frozen = frozen_in(module, trained)
-    found = {FROZEN: digest_of(*frozen)} if frozen else {}
+    pretrained = pretrained_in(module)
+    found = {PRETRAINED: digest_of(*pretrained)} if pretrained else {}
     if begun:
         tensors = {of: digest_of(*update[1:]) for of, update in begun.items()}
         found[ADAPTER] = digest_of_names({of: [update.scale, tensors[of]] for of, update in begun.items()})

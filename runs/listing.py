@@ -18,7 +18,7 @@ from typing import Any
 from rmt.results import Result
 from runs.format import printable
 from runs.index import SETTINGS, digest_of, is_edited, known_digest, last_index, require_file
-from runs.settings import ADAPTER, CONFIGURATION, CONTENT, EARLIER_NAMES, FROZEN, SIZES, START, STAYING, RunError
+from runs.settings import ADAPTER, CONFIGURATION, CONTENT, EARLIER_NAMES, PRETRAINED, SIZES, START, STAYING, RunError
 from runs.tables import Mark, rows_of
 from workloads.written import FolderRecord
 
@@ -28,9 +28,11 @@ SUMS = ("bytes_down", "bytes_up")
 SEED = "seed"
 EVERY = "-every-"
 """In a folder's name, before the number of rounds between evaluations: a second run of the same settings."""
-OF_NETWORK = ("partition", "network", FROZEN, CONFIGURATION, ADAPTER)
-"""Kinds of inputs that the settings decide, so that they distinguish only runs of the same settings."""
-GIVEN = ("data", *OF_NETWORK)
+OF_SETTINGS, OF_MODEL = ("partition", "network", ADAPTER), (PRETRAINED, CONFIGURATION)
+"""Kinds of inputs that other settings change, so they distinguish only runs of the same settings, or of a model."""
+MODEL = ("model", "dtype")
+"""Settings that name a language model and the type to which its weights are rounded."""
+GIVEN = ("data", *OF_SETTINGS, *OF_MODEL)
 """Kinds of inputs from the user's files and functions; their digests distinguish runs."""
 DIGITS = 12
 """Number of digits of a digest in a label."""
@@ -444,7 +446,10 @@ def _by_given(
     by_seed: list[str] = []
     silos = dict.fromkeys(name for run in runs for name in run.given if name.startswith(CONTENT))
     for name in (*GIVEN, START, SIZES, *sorted(silos)):
-        among = runs if name in OF_NETWORK else of_data
+        among = runs if name in OF_SETTINGS else of_data
+        if name in OF_MODEL:
+            settings = runs[0].settings
+            among = [run for run in of_data if all(run.settings.get(of) == settings.get(of) for of in MODEL)]
         if name == SIZES:  # whose order is that of the silos
             among = [run for run in of_data if run.settings.get("silos") == runs[0].settings.get("silos")]
         known = {(str(run.given[name]), run.settings[SEED]) for run in among if name in run.given}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
 from importlib import metadata, util
@@ -298,10 +298,10 @@ def drawn_in(module: nn.Module, head: Iterable[str]) -> frozenset[str]:
     return frozenset(head) & frozenset(getattr(module, _DRAWN, head))
 
 
-def frozen_in(module: nn.Module, trained: Collection[str]) -> list[Tensor]:
-    """Return the weights and stored buffers that are not trained, without what was drawn for files that lack it."""
-    left_out = {*trained, *getattr(module, _DRAWN, ())}
-    return [tensor for name, tensor in module.state_dict().items() if name not in left_out]
+def pretrained_in(module: nn.Module) -> list[Tensor]:
+    """Return the weights and stored buffers of a model, without what was drawn because the files lack it."""
+    drawn = frozenset(getattr(module, _DRAWN, ()))
+    return [tensor for name, tensor in module.state_dict().items() if name not in drawn]
 
 
 def positions(module: nn.Module) -> int | None:

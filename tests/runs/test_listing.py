@@ -553,6 +553,15 @@ def test_runs_of_one_seed_on_other_data_are_compared(tmp_path, capsys):
     ]
 
 
+def test_algorithms_on_another_model_of_the_same_name_say_so(tmp_path):
+    runs = (("fedlora", "hf:m", "a"), ("rolora", "hf:m", "b"), ("flora", "hf:n", "c"), ("fedavg", None, None))
+    for place, (algorithm, model, digest) in enumerate(runs):
+        given = {"data": "d", **({} if digest is None else {"pretrained model": digest})}
+        write_run(tmp_path / f"{place}", [1.0, 0.5], algorithm=algorithm, problem="/t.csv", model=model, given=given)
+    labels = [group.label for group in group_runs(find_runs(tmp_path))]
+    assert labels == ["fedlora pretrained model=a", "rolora pretrained model=b", "flora", "fedavg"]
+
+
 def test_algorithms_on_other_data_say_so(tmp_path):
     for place, (algorithm, digest, side) in enumerate((("fedavg", "a", 8), ("fedlrt", "b", 8), ("fedlin", "c", 16))):
         given = {"data": digest}

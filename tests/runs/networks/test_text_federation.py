@@ -118,7 +118,7 @@ def test_a_file_of_classified_texts_from_the_command_line_to_peft(tmp_path, mode
     assert f"{data} does not exist" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("part", ["frozen part of the network", "configuration of the network", "adapter"])
+@pytest.mark.parametrize("part", ["pretrained model", "configuration of the model", "adapter"])
 def test_a_run_resumes_only_with_the_same_model_and_adapter(tmp_path, models, capsys, part):
     """The weights with factors and those of the adapter are the same, but another loss belongs to them."""
     model = shutil.copytree(models / "bert", tmp_path / "model")
@@ -128,7 +128,7 @@ def test_a_run_resumes_only_with_the_same_model_and_adapter(tmp_path, models, ca
     given = {"model": f"hf:{model}", "text": "body", "label": "kind", "layers": "*.query", "rank": 2, **place}
     plan = make_plan("fedlora", str(data), given, Conduct(rounds=1))
     train(plan, tmp_path / "run")
-    if part.startswith("frozen"):
+    if part == "pretrained model":
         weights = load_file(model / "model.safetensors")
         weights["bert.embeddings.LayerNorm.weight"] *= 1.5
         save_file(weights, model / "model.safetensors", {"format": "pt"})
