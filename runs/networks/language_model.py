@@ -298,6 +298,15 @@ def drawn_in(module: nn.Module, head: Iterable[str]) -> frozenset[str]:
     return frozenset(head) & frozenset(getattr(module, _DRAWN, head))
 
 
+def classes_in(module: nn.Module) -> list[str]:
+    """Return the names of the classes of a head that the model's files have, in its order; empty if it was drawn."""
+    drawn = getattr(module, _DRAWN, None)
+    if drawn is None or any(names_matching(drawn, pattern.strip()) for pattern in HEADS.split(",")):
+        return []
+    names = getattr(module.config, "id2label", None) or {}
+    return [str(names[number]) for number in sorted(names)]
+
+
 def pretrained_in(module: nn.Module) -> list[Tensor]:
     """Return the weights and stored buffers of a model, without what was drawn because the files lack it."""
     drawn = frozenset(getattr(module, _DRAWN, ()))

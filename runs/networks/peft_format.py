@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from algorithms.adapter import AB, Adapter
 from algorithms.federation import FederationError
 from algorithms.tree import Tree, wide
+from runs.index import SETTINGS
 from runs.networks.turned_layer import TurnedLayer
 from runs.settings import RunError
 from workloads.files import require_writable
@@ -285,9 +286,10 @@ def read_adapter(folder: Path, module: nn.Module) -> tuple[dict[str, Update], di
     except (OSError, ValueError, SafetensorError) as error:
         if isinstance(error, RunError):
             raise
-        raise RunError(
-            f"{folder} does not hold a readable PEFT adapter: {' '.join(str(error).split())[:150]}"
-        ) from error
+        why = " ".join(str(error).split())[:150]
+        if (folder / SETTINGS).is_file():
+            why = f"it is a run, whose adapter `rankproof runs export {folder} --out DIR` writes into a folder"
+        raise RunError(f"{folder} does not hold a readable PEFT adapter: {why}") from error
     _require_plain(folder, config)
     shapes = {name: parameter.shape for name, parameter in module.named_parameters()}
     found, others = {}, {}
@@ -329,6 +331,22 @@ def read_adapter(folder: Path, module: nn.Module) -> tuple[dict[str, Update], di
     if infinite:
         raise RunError(f"{folder} has {infinite[0]} with non-finite numbers; start from another adapter")
     return found, others
+
+
+def classes_of(folder: Path) -> list[str]:
+    """Return the names of the classes next to an adapter, in the order of its logits; empty if there are none.
+
+    Raises:
+        RunError: The file with the names is damaged.
+    """
+    path = folder / LABELS
+    if not path.exists():
+        return []
+    try:
+        names = json.loads(path.read_text(encoding="utf-8"))["id2label"]
+        return [str(names[str(number)]) for number in range(len(names))]
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        raise RunError(f"{path} does not name classes by their numbers; export the adapter again") from error
 
 
 def _require_same_base(folder: Path, module: nn.Module, name: str, stored: Tensor) -> None:

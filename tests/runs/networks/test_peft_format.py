@@ -359,6 +359,11 @@ def test_ranks_of_clients_need_not_be_those_of_the_adapter(tmp_path):
 def test_what_is_no_adapter_of_the_model_is_refused(tmp_path):
     with pytest.raises(RunError, match="does not hold a readable PEFT adapter"):
         read_adapter(tmp_path, bert())
+    (tmp_path / "settings.json").write_text("{}")
+    with pytest.raises(
+        RunError, match=f"it is a run, whose adapter `rankproof runs export {tmp_path} --out DIR` writes"
+    ):
+        read_adapter(tmp_path, bert())
     problem, algorithm, steps = trained("llama", "fedlora", number=1)
     written(tmp_path, problem, algorithm, steps[-1].state.algorithm)
     with pytest.raises(RunError, match="the model has no such layer"):

@@ -181,6 +181,26 @@ def test_a_run_says_how_many_texts_it_uses_if_options_leave_some_out(tmp_path, m
     )
 
 
+@pytest.mark.parametrize("of", ["model", "adapter"])
+def test_a_run_says_if_the_head_has_the_classes_in_another_order(tmp_path, models, of):
+    data, model = write(tmp_path / "mails.jsonl", classified()), shutil.copytree(models / "bert", tmp_path / "model")
+    peft.get_peft_model(bert(classes=2), peft.LoraConfig(target_modules=["query"])).save_pretrained(
+        tmp_path / "adapter"
+    )
+    given = {"model": f"hf:{model}", "text": "body", "label": "kind", "layers": "*.query", "rank": 8}
+    given |= {} if of == "model" else {"start_from": str(tmp_path / "adapter")}
+    path = model / "config.json" if of == "model" else tmp_path / "adapter" / "labels.json"
+    found = json.loads(path.read_text()) if path.exists() else {}
+    for names, warned in ((["Bad", "Good"], False), (["GOOD", "bad"], True), (["LABEL_0", "LABEL_1"], False)):
+        path.write_text(json.dumps({**found, "id2label": dict(enumerate(names))}))
+        notes = parts_of(make_plan("fedlora", str(data), given)).problem.notes
+        assert any("has 'bad' as class 1, and the data as class 0" in note for note in notes) == warned
+    if of == "adapter":
+        path.write_text('{"id2label": {"1": "bad"}}')
+        with pytest.raises(RunError, match="does not name classes by their numbers; export the adapter again"):
+            parts_of(make_plan("fedlora", str(data), given))
+
+
 def test_the_help_of_own_texts_ends_with_a_command_its_time_and_its_bytes(tmp_path, models, capsys):
     data = write(tmp_path / "mails.jsonl", classified())
     assert main(["train", "fedlora", "--data", str(data), "--model", f"hf:{models / 'bert'}", "--help"]) == 0
