@@ -65,8 +65,11 @@ _UNDERSTOOD = frozenset(
     )
 )
 """Entries of a configuration that are heeded, or that change nothing of what a trained adapter computes."""
+_BY_PATTERN, _WHOLE, _NUMBERED = r"(.*\.)?({})$", r"(^|.*\.){}($|\..*)", r"(?:^|.*?\.){}\.(\d+)\."
+"""What PEFT makes of a pattern for ranks or alphas, of a module that is saved whole, and of a pattern for layers."""
 _BY_LAYER = (("lora_alpha", "alpha_pattern"), ("r", "rank_pattern"))
 """Entries with a number for all layers, and those for layers by patterns."""
+_TYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 LARGEST = 1e100
 """Largest size of a number in a configuration."""
 LEFT_OVER, ROUNDED = 0.01, 1e-6
@@ -291,6 +294,14 @@ def read_adapter(folder: Path, module: nn.Module) -> tuple[dict[str, Update], di
             why = f"it is a run, whose adapter `rankproof runs export {folder} --out DIR` writes into a folder"
         raise RunError(f"{folder} does not hold a readable PEFT adapter: {why}") from error
     _require_plain(folder, config)
+    factor = re.compile(r".*\.lora_(embedding_)?[AB](\.weight)?")
+    flat = {key for key, tensor in tensors.items() if factor.fullmatch(key) and tensor.ndim != 2}
+    odd = [key for key, tensor in tensors.items() if tensor.dtype not in _TYPES or key in flat]
+    if odd:
+        dtype, shape = str(tensors[odd[0]].dtype).removeprefix("torch."), tuple(tensors[odd[0]].shape)
+        raise RunError(
+            f"{folder} has {odd[0]} of {dtype} {shape}, and factors are matrices in 16 to 64 bits; save them so"
+        )
     shapes = {name: parameter.shape for name, parameter in module.named_parameters()}
     found, others = {}, {}
     for key in tensors:
@@ -373,7 +384,7 @@ def _require_named(folder: Path, config: Mapping[str, Any], layer: str) -> None:
     if (
         not found
         or (excluded and _is_among(excluded, layer))
-        or any(re.match(rf"(^|.*\.){name}($|\..*)", layer) for name in _listed(saved))
+        or any(re.match(_WHOLE.format(name), layer) for name in _listed(saved))
     ):
         raise RunError(
             f"{folder} has factors of {layer}, which {CONFIG} leaves out; restore the configuration that belongs "
@@ -392,7 +403,7 @@ def _is_transformed(config: Mapping[str, Any], layer: str) -> bool:
     asked = config.get("layers_to_transform")
     if asked is None or asked == []:
         return True
-    forms = [rf"(?:^|.*?\.){one}\.(\d+)\." for one in _listed(config.get("layers_pattern"))]
+    forms = [_NUMBERED.format(one) for one in _listed(config.get("layers_pattern"))]
     matches = [match for form in forms or [r".*?\.[^.]*\.(\d+)\."] if (match := re.match(form, layer))]
     return bool(matches) and int(matches[0][1]) in ([asked] if isinstance(asked, int) else asked)
 
@@ -420,14 +431,15 @@ def _require_plain(folder: Path, config: Any) -> None:
     for name in ("target_modules", "exclude_modules", "layers_pattern", "modules_to_save"):
         if not isinstance(config.get(name), str | None):
             _require_texts_or_numbers(folder, config, name, str)
-    patterns = [(part, one) for _, part in _BY_LAYER for one in config.get(part) or ()]
+    patterns = [(part, one, _BY_PATTERN) for _, part in _BY_LAYER for one in config.get(part) or ()]
     patterns += [
-        (part, config[part]) for part in ("target_modules", "exclude_modules") if type(config.get(part)) is str
+        (part, config[part], "{}") for part in ("target_modules", "exclude_modules") if type(config.get(part)) is str
     ]
-    patterns += [(part, one) for part in ("layers_pattern", "modules_to_save") for one in _listed(config.get(part))]
-    for part, pattern in patterns:
+    for part, form in (("layers_pattern", _NUMBERED), ("modules_to_save", _WHOLE)):
+        patterns += [(part, one, form) for one in _listed(config.get(part))]
+    for part, pattern, form in patterns:
         try:
-            re.compile(pattern)
+            re.compile(form.format(pattern))
         except (re.error, RecursionError, OverflowError) as error:
             raise RunError(f"{folder}: {CONFIG} has the {part} {pattern!r}, which is not a pattern: {error}") from error
 
@@ -450,7 +462,7 @@ def _listed(value: Any) -> Sequence[str]:
 
 def _match_pattern(patterns: Any, layer: str, otherwise: float) -> float:
     """Return the value of the first pattern that matches a layer, as PEFT does."""
-    of_layer = (value for pattern, value in (patterns or {}).items() if re.match(rf"(.*\.)?({pattern})$", layer))
+    of_layer = (value for pattern, value in (patterns or {}).items() if re.match(_BY_PATTERN.format(pattern), layer))
     return float(next(of_layer, otherwise))
 
 

@@ -517,6 +517,7 @@ def test_the_factor_that_ffa_lora_freezes_is_at_the_inputs(tmp_path, kind, layer
         ({"lora_alpha": float("nan")}, "not a finite number"),
         ({"alpha_pattern": [3]}, "not a finite number"),
         ({"alpha_pattern": {"(": 3}}, "is not a pattern"),
+        ({"alpha_pattern": {"(?i)V_PROJ": 3}}, r"'\(\?i\)V_PROJ', which is not a pattern: global flags"),
         ({"lora_alpha": 10**400}, "not a finite number"),
         ({"r": 4}, "v_proj has rank 2, which r and rank_pattern .* contradict"),
         ({"r": 10**400}, "r or a rank_pattern that is not a whole number"),
@@ -556,6 +557,10 @@ def test_tensors_that_are_not_understood_are_refused(tmp_path):
     save_file({**tensors, f"{layer}.lora_B.bias": torch.ones(8)}, path)
     with pytest.raises(RunError, match="which a plain LoRA adapter does not have"):
         read_adapter(tmp_path, llama())
+    for odd in (torch.ones(8), torch.tensor(1.0), torch.ones(8, 2).to(torch.float8_e5m2), torch.ones(8, 2).int()):
+        save_file({**tensors, f"{layer}.lora_B.weight": odd}, path)
+        with pytest.raises(RunError, match=r"v_proj\.lora_B\.weight of .*, and factors are matrices in 16 to 64 bits"):
+            read_adapter(tmp_path, llama())
     save_file({**tensors, f"{layer}.other": torch.ones(8)}, path)
     with pytest.raises(RunError, match=r"v_proj.other does not fit"):
         read_adapter(tmp_path, llama())
