@@ -66,7 +66,7 @@ _UNDERSTOOD = frozenset(
 )
 """Entries of a configuration that are heeded, or that change nothing of what a trained adapter computes."""
 _BY_PATTERN, _WHOLE, _NUMBERED = r"(.*\.)?({})$", r"(^|.*\.){}($|\..*)", r"(?:^|.*?\.){}\.(\d+)\."
-"""What PEFT makes of a pattern for ranks or alphas, of a module that is saved whole, and of a pattern for layers."""
+"""Expressions that PEFT makes of a pattern for ranks or alphas, a module that is saved whole, a pattern for layers."""
 _BY_LAYER = (("lora_alpha", "alpha_pattern"), ("r", "rank_pattern"))
 """Entries with a number for all layers, and those for layers by patterns."""
 _TYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
