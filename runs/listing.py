@@ -32,7 +32,7 @@ OF_SETTINGS, OF_MODEL = ("partition", "network", ADAPTER), (PRETRAINED, CONFIGUR
 """Kinds of inputs that other settings change, so they distinguish only runs of the same settings, or of a model."""
 MODEL = ("model", "dtype")
 """Settings that name a language model and the type to which its weights are rounded."""
-OF_TEXTS = (*MODEL, "samples", "test_samples", "held_out", "length", "truncate", "template")
+OF_TEXTS = ("model", "samples", "test_samples", "held_out", "length", "truncate", "template")
 """Settings that decide which tokens a language model gets from its data."""
 GIVEN = ("data", *OF_SETTINGS, *OF_MODEL)
 """Kinds of inputs from the user's files and functions; their digests distinguish runs."""

@@ -70,6 +70,7 @@ _BY_PATTERN, _WHOLE, _NUMBERED = r"(.*\.)?({})$", r"(^|.*\.){}($|\..*)", r"(?:^|
 _BY_LAYER = (("lora_alpha", "alpha_pattern"), ("r", "rank_pattern"))
 """Entries with a number for all layers, and those for layers by patterns."""
 _TYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+"""Types of the numbers of an adapter."""
 LARGEST = 1e100
 """Largest size of a number in a configuration."""
 LEFT_OVER, ROUNDED = 0.01, 1e-6
