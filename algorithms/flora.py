@@ -9,7 +9,7 @@ draws an A of its own, and the shares multiply one of the two factors.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 
@@ -44,7 +44,7 @@ class FLoRA(LoRA):
         """
         require_rank_for_each(self.ranks, len(fed.clients))
         for rank in sorted({*self.ranks}):
-            replace(self.adapter, rank=rank).pair(w)
+            self.adapter.of_client(0, rank).pair(w)
         state = MergedState(*super().start(fed, w), 0)
         pair = state.factors._replace(rest=Tree())
         return self.merge(fed, state, pair) if any(bool(B.any()) for B in pair.B.values()) else state

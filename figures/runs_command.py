@@ -348,11 +348,19 @@ def compare_runs(runs: Sequence[FoundRun], asked: str | None, after: int | None,
         for one in differences(groups, metric, number, chosen)
     ]
     parts += [
-        f"{group.label}: each seed has its own {' and '.join(group.by_seed)}, as returned by your function"
+        f"{group.label}: each seed has its own {' and '.join(group.by_seed)}, "
+        f"{'as returned by your function' if _has_function(group) else 'drawn from it'}"
         for group in groups
         if group.by_seed and len(group.runs) > 1
     ]
     return [*parts, "", rows] if rows else parts
+
+
+def _has_function(group: Group) -> bool:
+    """Return whether a function of the user's gives the data or the network of runs."""
+    run = next(iter(group.runs.values()))
+    model = str(run.settings.get("model"))
+    return ":" in run.problem or (":" in model and not model.startswith("hf:"))
 
 
 def local_trainings(algorithm: str, settings: Mapping[str, Any]) -> int | None:

@@ -235,7 +235,7 @@ def _require_own_unchanged(
     if not reads_own(plan) or not ((folder := _folder(trial, seed, store)) / SETTINGS).exists():
         return
     run = read_run(folder, trust=True)  # the same names as in the trial
-    for name in changed_code(plan.algorithm, run):
+    for name in changed_code(plan, run):
         raise RunError(f"{folder} has a run of other {name}; move it away, and it is made again")
     if not run.given or not _is_complete(folder, trial, seed):  # `train` compares what it resumes
         return

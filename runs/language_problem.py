@@ -21,10 +21,11 @@ from algorithms.federation import FederationError, require_whole
 from algorithms.kernels import layer_names
 from algorithms.layers import Factorable
 from algorithms.tree import Tree, wide
+from runs.index import digest_of as digest_of_names
 from runs.network_problem import indices_of, require_once, with_earlier_keywords
 from runs.networks.answers import Answers
 from runs.networks.image_federation import digest_of
-from runs.networks.language_model import Task, drawn_in, head_of, positions
+from runs.networks.language_model import Task, drawn_in, head_of, positions, pretrained_in
 from runs.networks.language_network import (
     PADDING,
     LanguageClients,
@@ -35,7 +36,8 @@ from runs.networks.language_network import (
 )
 from runs.networks.network_checks import is_alike
 from runs.networks.network_function import Labelled, seeded_draws
-from runs.networks.peft_format import read_adapter
+from runs.networks.peft_format import Update, read_adapter
+from runs.settings import ADAPTER, PRETRAINED
 from workloads.partition import Indices, Parts
 from workloads.text_metrics import CLASS_METRICS
 from workloads.tokens import TokenSet
@@ -149,6 +151,7 @@ def language_problem(
     given = {
         "network": digest_of(*start.values(), *(part for update in begun.values() for part in update[1:])),
         "data": digest_of(*(tensor for texts in (train, test) for tensor in (texts.input_ids, texts.labels))),
+        **_further_digests(module, begun),
     }
     return LanguageProblem(
         name,
@@ -163,6 +166,19 @@ def language_problem(
         begun,
         classes=train.classes,
     )
+
+
+def _further_digests(module: nn.Module, begun: Mapping[str, Update]) -> dict[str, str]:
+    """Return digests of the pretrained weights, also of the frozen ones, and of an adapter.
+
+    They have names of their own because runs of earlier versions lack them.
+    """
+    pretrained = pretrained_in(module)
+    found = {PRETRAINED: digest_of(*pretrained)} if pretrained else {}
+    if begun:
+        tensors = {of: digest_of(*update[1:]) for of, update in begun.items()}
+        found[ADAPTER] = digest_of_names({of: [update.scale, tensors[of]] for of, update in begun.items()})
+    return found
 
 
 def _labelled(texts: TokenSet, device: torch.device) -> Labelled:

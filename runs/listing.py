@@ -18,7 +18,7 @@ from typing import Any
 from rmt.results import Result
 from runs.format import printable
 from runs.index import SETTINGS, digest_of, is_edited, known_digest, last_index, require_file
-from runs.settings import CONTENT, EARLIER_NAMES, SIZES, START, STAYING, RunError
+from runs.settings import ADAPTER, CONFIGURATION, CONTENT, EARLIER_NAMES, PRETRAINED, SIZES, START, STAYING, RunError
 from runs.tables import Mark, rows_of
 from workloads.written import FolderRecord
 
@@ -28,7 +28,13 @@ SUMS = ("bytes_down", "bytes_up")
 SEED = "seed"
 EVERY = "-every-"
 """In a folder's name, before the number of rounds between evaluations: a second run of the same settings."""
-GIVEN = ("data", "partition", "network")
+OF_SETTINGS, OF_MODEL = ("partition", "network", ADAPTER), (PRETRAINED, CONFIGURATION)
+"""Kinds of inputs that other settings change, so they distinguish only runs of the same settings, or of a model."""
+MODEL = ("model", "dtype")
+"""Settings that name a language model and the type to which its weights are rounded."""
+OF_TEXTS = ("model", "samples", "test_samples", "held_out", "length", "truncate", "template")
+"""Settings that decide which tokens a language model gets from its data."""
+GIVEN = ("data", *OF_SETTINGS, *OF_MODEL)
 """Kinds of inputs from the user's files and functions; their digests distinguish runs."""
 DIGITS = 12
 """Number of digits of a digest in a label."""
@@ -410,8 +416,17 @@ def group_runs(runs: Sequence[FoundRun]) -> list[Group]:
 
 
 def _source(run: FoundRun) -> tuple[Any, ...]:
-    """Return the name of the data of a run, and the side to which it resizes images of a folder."""
-    return run.problem, run.settings.get("side")
+    """Return the name of the data of a run, and the settings by which it resizes images or reads texts."""
+    return run.problem, *(run.settings.get(name) for name in ("side", *(OF_TEXTS if _has_texts(run) else ())))
+
+
+def _has_texts(run: FoundRun) -> bool:
+    return str(run.settings.get("model")).startswith("hf:")
+
+
+def _draws_texts(name: str, run: FoundRun) -> bool:
+    """Return whether the seed decides which texts a run trains on, and so the digests of its data and its clients."""
+    return name in ("data", "partition") and _has_texts(run) and any(map(run.settings.get, ("samples", "held_out")))
 
 
 def _by_seed(runs: Sequence[FoundRun]) -> dict[int, FoundRun]:
@@ -442,12 +457,15 @@ def _by_given(
     by_seed: list[str] = []
     silos = dict.fromkeys(name for run in runs for name in run.given if name.startswith(CONTENT))
     for name in (*GIVEN, START, SIZES, *sorted(silos)):
-        among = runs if name in ("partition", "network") else of_data
+        among = runs if name in OF_SETTINGS else of_data
+        if name in OF_MODEL:
+            settings = runs[0].settings
+            among = [run for run in of_data if all(run.settings.get(of) == settings.get(of) for of in MODEL)]
         if name == SIZES:  # whose order is that of the silos
             among = [run for run in of_data if run.settings.get("silos") == runs[0].settings.get("silos")]
         known = {(str(run.given[name]), run.settings[SEED]) for run in among if name in run.given}
         values, seeds = ({pair[place] for pair in known} for place in (0, 1))
-        drawn = name == "network" or (name == "data" and ":" in runs[0].problem)
+        drawn = name == "network" or (name == "data" and ":" in runs[0].problem) or _draws_texts(name, runs[0])
         if len(values) > 1:
             own = drawn and len(values) == len(seeds) == len(known)
             (by_seed if own else parting).append(name)

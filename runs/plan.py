@@ -46,6 +46,8 @@ from workloads.written import FolderRecord, ForeignFileError
 LATER = ("cap", "personal_cap", "ranks", "client_ranks")
 """Options that runs of earlier versions lack; their defaults are what those versions did."""
 
+_CODE = "code of {}"
+"""Name of the version of a user's code."""
 _PARTS = {"algorithm", "problem", "settings", "rounds", "conduct", "versions", "earlier", "given"}
 Given = Mapping[str, str | Sequence[float]]
 
@@ -257,7 +259,7 @@ def write_plan(
         "settings": plan.stored_settings,
         "rounds": plan.conduct.rounds,
         "conduct": _stored_conduct(plan.conduct),
-        "versions": {**versions(), **_code_so_far(folder if resumed else None, plan.algorithm)},
+        "versions": {**versions(), **_code_so_far(folder if resumed else None, plan)},
         **({} if earlier is None else {"earlier": earlier}),
         **({"given": dict(given)} if given else {}),
     }
@@ -478,8 +480,9 @@ def describe_environment_changes(plan: Plan, run: StoredRun) -> list[str]:
         run: Run as read from the folder.
     """
     lines = [
-        f"the {name} has changed since the run began, so its rounds are of two algorithms"
-        for name in changed_code(plan.algorithm, run)
+        f"the {name} has changed since the run began, so its rounds are of two "
+        f"{'algorithms' if name == _CODE.format(plan.algorithm) else 'metrics'}"
+        for name in changed_code(plan, run)
     ]
     before = {**run.versions, **{name: getattr(run.plan.conduct, name) for name in PLACE}}
     now = {**versions(), **{name: plan.conduct.kept(name) for name in PLACE}}
@@ -487,27 +490,28 @@ def describe_environment_changes(plan: Plan, run: StoredRun) -> list[str]:
     return lines + ([f"the run was computed by {'; '.join(changed)}: the last digits may differ"] if changed else [])
 
 
-def changed_code(algorithm: str, run: StoredRun) -> list[str]:
-    """Return the name of the code of a user's algorithm if its file has changed since it computed the last round."""
-    code = _code_version(algorithm)
+def changed_code(plan: Plan, run: StoredRun) -> list[str]:
+    """Return the names of the code of a user's algorithm and metrics whose files have changed since the last round."""
+    code = _code_versions(plan)
     return [name for name, now in code.items() if not str(run.versions.get(name, now)).endswith(now)]
 
 
-def _code_version(algorithm: str) -> dict[str, str]:
-    """Return the digest of the file with a user's algorithm, by its name; empty for an algorithm of the package."""
-    module, colon, _ = algorithm.partition(":")
-    file = getattr(sys.modules.get(module), "__file__", None) if colon else None
-    try:
-        return (
-            {} if file is None else {f"code of {algorithm}": hashlib.sha256(Path(file).read_bytes()).hexdigest()[:12]}
-        )
-    except OSError:
-        return {}
+def _code_versions(plan: Plan) -> dict[str, str]:
+    """Return digests of the files with a user's algorithm and metrics, by name; none of the package's own."""
+    metrics = str(plan.settings.get("metrics") or "").split(",")
+    found = {}
+    for name in (plan.algorithm, *(metric.strip() for metric in metrics)):
+        module, colon, _ = name.partition(":")
+        file = getattr(sys.modules.get(module), "__file__", None) if colon else None
+        if file is not None:
+            with suppress(OSError):
+                found[_CODE.format(name)] = hashlib.sha256(Path(file).read_bytes()).hexdigest()[:12]
+    return found
 
 
-def _code_so_far(folder: Path | None, algorithm: str) -> dict[str, str]:
-    """Return the digests of the files with a user's algorithm by which the run in a folder was computed, in order."""
-    found = _code_version(algorithm)
+def _code_so_far(folder: Path | None, plan: Plan) -> dict[str, str]:
+    """Return the digests of the files with a user's code by which the run in a folder was computed, in order."""
+    found = _code_versions(plan)
     before = {} if folder is None else json.loads((folder / SETTINGS).read_text(encoding="utf-8")).get("versions", {})
     for name, now in found.items():
         earlier = str(before.get(name, now))

@@ -116,6 +116,8 @@ PLACE = ("executor", "device")
 """Where a run is computed: another place changes the last digits."""
 COMPUTED = "computation in the network"
 """Name of the numbers that a problem's network makes of the same weights and samples."""
+PRETRAINED, CONFIGURATION, ADAPTER = "pretrained model", "configuration of the model", "adapter"
+"""Names of what a language model's run starts from, besides a new head."""
 START, SIZES, CONTENT = "start", "sizes of silos", "content of silo "
 """Names of the start of a run of silos, of their sizes, and of a silo's data, which the name of the silo follows."""
 STAYING = (*PLACE, "evaluate_every", "keep_every", "spectrum", "spectrum_quantities")

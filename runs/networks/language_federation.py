@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, dataclass, replace
 from functools import lru_cache
@@ -14,12 +14,25 @@ import torch
 from torch import nn
 
 from algorithms.federation import FederationError
+from runs.index import digest_of as digest_of_names
 from runs.language_problem import ClientWeights, language_problem
 from runs.networks.answers import answers_of
 from runs.networks.image_federation import digest_of, parts_from_files, torch_device
-from runs.networks.language_model import DTYPES, PREFIX, Place, Task, locate, model_of, tokenizer_of, usual_layers
+from runs.networks.language_model import (
+    DTYPES,
+    PREFIX,
+    Place,
+    Task,
+    classes_in,
+    configuration_of,
+    locate,
+    model_of,
+    tokenizer_of,
+    usual_layers,
+)
 from runs.networks.language_network import LanguageProblem
-from runs.settings import EARLIER_NAMES, RunError, at_least
+from runs.networks.peft_format import classes_of
+from runs.settings import CONFIGURATION, EARLIER_NAMES, RunError, at_least
 from workloads.data.file_sets import find
 from workloads.data.idx import DataError
 from workloads.partition import Even, Files, Indices, Partition, hold_out, hold_out_each
@@ -190,6 +203,8 @@ class LanguageFederation:
         test = part_of(test, self._drawn("test_samples", len(test.kept), 0))
         notes = (*notes, *self._drawn_note(*read, len(train.kept), len(test.kept)))
         given, own = {"cut": cut}, None
+        if config := configuration_of(place):
+            given[CONFIGURATION] = digest_of_names(config)
         if isinstance(self.partition, Files):
             parts, given["partition"] = parts_from_files(self.partition, train.total, train.kept, self.clients)
         else:
@@ -221,7 +236,8 @@ class LanguageFederation:
             answers=answers_of(metrics, tokenizer_at(place, files)) if metrics and train.causal else None,
             autocast=None if self.autocast is None else DTYPES[self.autocast],
         )
-        return replace(made, given={**made.given, **given}, notes=(*notes, *self._layers_note()))
+        notes = (*notes, *self._classes_note(module, train.classes), *self._layers_note())
+        return replace(made, given={**made.given, **given}, notes=notes)
 
     def _tokenised(
         self, place: Place, files: tuple[object, ...], root: str | None, seed: int
@@ -244,6 +260,20 @@ class LanguageFederation:
             return ()
         used = f"{trained:,} of {train:,} training texts and {tested:,} of {test:,} test texts are used"
         return (f"{used}, because of {' and '.join(named)}",)
+
+    def _classes_note(self, module: nn.Module, classes: Sequence[str]) -> tuple[str, ...]:
+        """Name a class that the head at the start has in another place than the data."""
+        named = classes_in(module) if self.start_from is None else classes_of(Path(self.start_from))
+        places = {name.casefold(): place for place, name in enumerate(named)}
+        for place, name in enumerate(classes):
+            other = places.get(name.casefold(), place)
+            if other != place:
+                head = self.model if self.start_from is None else self.start_from
+                return (
+                    f"the head of {head} has {name!r} as class {other}, and the data as class {place}: until it is "
+                    "trained, it takes one class for another; rename the classes so that they have the head's order",
+                )
+        return ()
 
     def _layers_note(self) -> tuple[str, ...]:
         """Name the layers if they are the default for the architecture."""

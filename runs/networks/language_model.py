@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from algorithms.kernels import names_matching
 from runs.networks.network_function import seeded_draws
@@ -149,6 +149,14 @@ def usual_layers(name: str) -> str | None:
         raise RunError(f"{place} has no {_CONFIG} that can be read") from error
     kind = config.get("model_type") if isinstance(config, dict) else None
     return ARCHITECTURES.get(kind) if isinstance(kind, str) else None
+
+
+def configuration_of(place: Place) -> dict[str, Any]:
+    """Return the configuration in a model's folder without what names versions and places; empty for a GGUF file."""
+    if place.gguf is not None:
+        return {}
+    config = json.loads((place.folder / _CONFIG).read_text(encoding="utf-8"))
+    return {name: value for name, value in config.items() if name not in ("transformers_version", "_name_or_path")}
 
 
 def _in_package(alias: str) -> Place:
@@ -288,6 +296,21 @@ def head_of(module: nn.Module, patterns: str | None) -> tuple[str, ...]:
 def drawn_in(module: nn.Module, head: Iterable[str]) -> frozenset[str]:
     """Return the head weights that the model's files lacked; all of them if that is unknown."""
     return frozenset(head) & frozenset(getattr(module, _DRAWN, head))
+
+
+def classes_in(module: nn.Module) -> list[str]:
+    """Return the names of the classes of a head that the model's files have, in its order; empty if it was drawn."""
+    drawn = getattr(module, _DRAWN, None)
+    if drawn is None or any(names_matching(drawn, pattern.strip()) for pattern in HEADS.split(",")):
+        return []
+    names = getattr(module.config, "id2label", None) or {}
+    return [str(names[number]) for number in sorted(names)]
+
+
+def pretrained_in(module: nn.Module) -> list[Tensor]:
+    """Return the weights and stored buffers of a model, without what was drawn because the files lack it."""
+    drawn = frozenset(getattr(module, _DRAWN, ()))
+    return [tensor for name, tensor in module.state_dict().items() if name not in drawn]
 
 
 def positions(module: nn.Module) -> int | None:

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from algorithms.adapter import AB, Adapter
 from algorithms.federation import FederationError
 from algorithms.tree import Tree, wide
+from runs.index import SETTINGS
 from runs.networks.turned_layer import TurnedLayer
 from runs.settings import RunError
 from workloads.files import require_writable
@@ -30,6 +31,8 @@ CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 LABELS = "labels.json"
 """Names of a classifier's classes as `id2label` and `label2id`, which PEFT's configuration has no entries for."""
 _PREFIX = "base_model.model."
+_BELOW = ".base_layer.weight"
+"""End of the name of a frozen weight below factors, which PEFT stores for an embedding."""
 _HEADS = ("classifier", "score")
 """Ends of the names of modules that PEFT always stores whole, in addition to the adapter of a classifier."""
 _TASKS = {"classification": "SEQ_CLS", "causal": "CAUSAL_LM"}
@@ -62,8 +65,12 @@ _UNDERSTOOD = frozenset(
     )
 )
 """Entries of a configuration that are heeded, or that change nothing of what a trained adapter computes."""
+_BY_PATTERN, _WHOLE, _NUMBERED = r"(.*\.)?({})$", r"(^|.*\.){}($|\..*)", r"(?:^|.*?\.){}\.(\d+)\."
+"""Expressions that PEFT makes of a pattern for ranks or alphas, a module that is saved whole, a pattern for layers."""
 _BY_LAYER = (("lora_alpha", "alpha_pattern"), ("r", "rank_pattern"))
 """Entries with a number for all layers, and those for layers by patterns."""
+_TYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+"""Types of the numbers of an adapter."""
 LARGEST = 1e100
 """Largest size of a number in a configuration."""
 LEFT_OVER, ROUNDED = 0.01, 1e-6
@@ -283,14 +290,26 @@ def read_adapter(folder: Path, module: nn.Module) -> tuple[dict[str, Update], di
     except (OSError, ValueError, SafetensorError) as error:
         if isinstance(error, RunError):
             raise
-        raise RunError(
-            f"{folder} does not hold a readable PEFT adapter: {' '.join(str(error).split())[:150]}"
-        ) from error
+        why = " ".join(str(error).split())[:150]
+        if (folder / SETTINGS).is_file():
+            why = f"it is a run, whose adapter `rankproof runs export {folder} --out DIR` writes into a folder"
+        raise RunError(f"{folder} does not hold a readable PEFT adapter: {why}") from error
     _require_plain(folder, config)
+    factor = re.compile(r".*\.lora_(embedding_)?[AB](\.weight)?")
+    flat = {key for key, tensor in tensors.items() if factor.fullmatch(key) and tensor.ndim != 2}
+    odd = [key for key, tensor in tensors.items() if tensor.dtype not in _TYPES or key in flat]
+    if odd:
+        dtype, shape = str(tensors[odd[0]].dtype).removeprefix("torch."), tuple(tensors[odd[0]].shape)
+        raise RunError(
+            f"{folder} has {odd[0]} of {dtype} {shape}, and factors are matrices in 16 to 64 bits; save them so"
+        )
     shapes = {name: parameter.shape for name, parameter in module.named_parameters()}
     found, others = {}, {}
     for key in tensors:
         name = key.removeprefix(_PREFIX)
+        if name.endswith(_BELOW) and f"{name.removesuffix(_BELOW)}.weight" in shapes:
+            _require_same_base(folder, module, f"{name.removesuffix(_BELOW)}.weight", tensors[key])
+            continue
         match = re.fullmatch(r"(.+)\.lora_(embedding_)?A(\.weight)?", name)
         if match is None:
             if ".lora_" not in name:
@@ -326,6 +345,33 @@ def read_adapter(folder: Path, module: nn.Module) -> tuple[dict[str, Update], di
     return found, others
 
 
+def classes_of(folder: Path) -> list[str]:
+    """Return the names of the classes next to an adapter, in the order of its logits; empty if there are none.
+
+    Raises:
+        RunError: The file with the names is damaged.
+    """
+    path = folder / LABELS
+    if not path.exists():
+        return []
+    try:
+        names = json.loads(path.read_text(encoding="utf-8"))["id2label"]
+        return [str(names[str(number)]) for number in range(len(names))]
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        raise RunError(f"{path} does not name classes by their numbers; export the adapter again") from error
+
+
+def _require_same_base(folder: Path, module: nn.Module, name: str, stored: Tensor) -> None:
+    """Check that a frozen weight in an adapter is the model's, in the precision of the adapter.
+
+    Raises:
+        RunError: It is another.
+    """
+    weight = _turn(module, name, module.get_parameter(name).detach().cpu())
+    if weight.shape != stored.shape or not torch.equal(weight.to(stored.dtype), stored):
+        raise RunError(f"{folder} was trained on another {name} than the model's; name the model of the adapter")
+
+
 def _require_named(folder: Path, config: Mapping[str, Any], layer: str) -> None:
     """Check that PEFT would give a layer an adapter, by the configuration.
 
@@ -339,7 +385,7 @@ def _require_named(folder: Path, config: Mapping[str, Any], layer: str) -> None:
     if (
         not found
         or (excluded and _is_among(excluded, layer))
-        or any(re.match(rf"(^|.*\.){name}($|\..*)", layer) for name in _listed(saved))
+        or any(re.match(_WHOLE.format(name), layer) for name in _listed(saved))
     ):
         raise RunError(
             f"{folder} has factors of {layer}, which {CONFIG} leaves out; restore the configuration that belongs "
@@ -358,7 +404,7 @@ def _is_transformed(config: Mapping[str, Any], layer: str) -> bool:
     asked = config.get("layers_to_transform")
     if asked is None or asked == []:
         return True
-    forms = [rf"(?:^|.*?\.){one}\.(\d+)\." for one in _listed(config.get("layers_pattern"))]
+    forms = [_NUMBERED.format(one) for one in _listed(config.get("layers_pattern"))]
     matches = [match for form in forms or [r".*?\.[^.]*\.(\d+)\."] if (match := re.match(form, layer))]
     return bool(matches) and int(matches[0][1]) in ([asked] if isinstance(asked, int) else asked)
 
@@ -386,14 +432,15 @@ def _require_plain(folder: Path, config: Any) -> None:
     for name in ("target_modules", "exclude_modules", "layers_pattern", "modules_to_save"):
         if not isinstance(config.get(name), str | None):
             _require_texts_or_numbers(folder, config, name, str)
-    patterns = [(part, one) for _, part in _BY_LAYER for one in config.get(part) or ()]
+    patterns = [(part, one, _BY_PATTERN) for _, part in _BY_LAYER for one in config.get(part) or ()]
     patterns += [
-        (part, config[part]) for part in ("target_modules", "exclude_modules") if type(config.get(part)) is str
+        (part, config[part], "{}") for part in ("target_modules", "exclude_modules") if type(config.get(part)) is str
     ]
-    patterns += [(part, one) for part in ("layers_pattern", "modules_to_save") for one in _listed(config.get(part))]
-    for part, pattern in patterns:
+    for part, form in (("layers_pattern", _NUMBERED), ("modules_to_save", _WHOLE)):
+        patterns += [(part, one, form) for one in _listed(config.get(part))]
+    for part, pattern, form in patterns:
         try:
-            re.compile(pattern)
+            re.compile(form.format(pattern))
         except (re.error, RecursionError, OverflowError) as error:
             raise RunError(f"{folder}: {CONFIG} has the {part} {pattern!r}, which is not a pattern: {error}") from error
 
@@ -416,7 +463,7 @@ def _listed(value: Any) -> Sequence[str]:
 
 def _match_pattern(patterns: Any, layer: str, otherwise: float) -> float:
     """Return the value of the first pattern that matches a layer, as PEFT does."""
-    of_layer = (value for pattern, value in (patterns or {}).items() if re.match(rf"(.*\.)?({pattern})$", layer))
+    of_layer = (value for pattern, value in (patterns or {}).items() if re.match(_BY_PATTERN.format(pattern), layer))
     return float(next(of_layer, otherwise))
 
 
@@ -441,12 +488,14 @@ class BegunAdapter(Adapter):
         """Return the plain adapter of a client, which draws new factors."""
         return Adapter(*(getattr(self, part.name) for part in fields(Adapter))).of_client(number, rank)
 
-    def factors(self, w: Mapping[str, Tensor], turn: int = 0) -> AB:
-        """Return the given factors, scaled to give their update, and the rest.
+    def pair(self, w: Mapping[str, Tensor], turn: int = 0) -> AB:
+        """Return the given factors, scaled to give their update, as the first ones; later turns draw new ones.
 
         Raises:
             FederationError: They are of other layers or of another rank.
         """
+        if turn:
+            return super().pair(w, turn)
         ranks = sorted({update.left.shape[1] for update in self.begun.values()})
         if self.rank not in ranks:
             of_layer = f"rank {ranks[0]} at {next(iter(self.begun))}"
@@ -455,7 +504,7 @@ class BegunAdapter(Adapter):
                 f"the adapter to start from has {of_layer if len(ranks) == 1 else several}; choose --rank "
                 f"{' or '.join(map(str, ranks))}"
             )
-        fresh = super().factors(w, turn)
+        fresh = super().pair(w)
         if set(fresh.A) != set(self.begun):
             odd = sorted(set(fresh.A) ^ set(self.begun))
             raise FederationError(f"the adapter to start from has other layers: {odd[0]} is in only one of the two")
@@ -463,8 +512,9 @@ class BegunAdapter(Adapter):
         for name, update in self.begun.items():
             left, right = self.orient(update.left, update.right, update.left.dtype)  # which is its own inverse
             A[name] = left.to(fresh.A[name])
-            B[name] = (right * (update.scale / self.scale)).to(fresh.B[name])
-        return AB(Tree({name: A[name] for name in fresh.A}), Tree({name: B[name] for name in fresh.A}), fresh.rest)
+            # An adapter in half precision is scaled in single, because the product would be rounded.
+            B[name] = (wide(right) * (update.scale / self.scale)).to(fresh.B[name])
+        return AB(Tree({name: A[name] for name in fresh.A}), Tree({name: B[name] for name in fresh.A}))
 
 
 def with_adapter_start(algorithm: Any, problem: Any) -> Any:

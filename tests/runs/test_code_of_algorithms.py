@@ -1,12 +1,15 @@
-"""A run of a user's algorithm notices that the file with the algorithm has changed."""
+"""A run notices that the file with a user's algorithm or metric has changed."""
 
+import importlib
 import json
 import sys
+from dataclasses import replace
 
 import pytest
 
 from rankproof import main
 from runs.folder import SETTINGS
+from runs.plan import StoredRun, changed_code, describe_environment_changes, make_plan, write_plan
 
 CODE = """
 from dataclasses import dataclass
@@ -64,3 +67,22 @@ def test_code_that_changed_is_named_and_kept_in_the_folder(train):
     assert "code" not in said
     assert kept == both
     assert train(5)[1] == f"{both}, then {first}"
+
+
+def test_code_of_a_metric_that_changed_is_named(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "shared_words.py").write_text("def share(found, expected):\n    return 0.5\n")
+    importlib.import_module("shared_words")
+    plan = make_plan("fedavg", "quadratics", {})
+    plan = replace(plan, settings={**plan.settings, "metrics": "exact_match, shared_words:share"})
+    run = StoredRun(plan, {}, stored_versions(tmp_path / "run", plan))
+    assert changed_code(plan, run) == []
+    (tmp_path / "shared_words.py").write_text("def share(found, expected):\n    return 0.7\n")
+    line = "the code of shared_words:share has changed since the run began, so its rounds are of two metrics"
+    assert line in describe_environment_changes(plan, run)
+
+
+def stored_versions(folder, plan):
+    folder.mkdir()
+    write_plan(folder, plan)
+    return json.loads((folder / SETTINGS).read_text())["versions"]

@@ -524,6 +524,12 @@ def test_the_same_run_twice_is_refused(tmp_path, capsys, action, monkeypatch):
         ("my:data", "data", ["a", "b", "c"], {"fedavg": [0, 1, 2]}),
         ("my:data", "network", ["a", "b", "c"], {"fedavg": [0, 1, 2]}),
         ("my:data", "network", ["a", "a", "c"], {"fedavg network=a": [0, 1], "fedavg network=c": [2]}),
+        (
+            "/t.csv",
+            "adapter",
+            ["a", "b", "c"],
+            {"fedavg adapter=a": [0], "fedavg adapter=b": [1], "fedavg adapter=c": [2]},
+        ),
     ],
 )
 def test_runs_on_other_data_are_other_groups(tmp_path, capsys, problem, kind, digests, groups):
@@ -545,6 +551,35 @@ def test_runs_of_one_seed_on_other_data_are_compared(tmp_path, capsys):
         ("fedavg data=a", "1", "0.5"),
         ("fedavg data=b", "1", "1.5"),
     ]
+
+
+@pytest.mark.parametrize("drawn", [{"samples": 20}, {"held_out": 5}])
+def test_seeds_that_draw_other_texts_are_compared(tmp_path, capsys, drawn):
+    for place, (algorithm, seed) in enumerate((of, seed) for of in ("fedlora", "rolora") for seed in range(3)):
+        given = {"data": f"d{seed}", "partition": f"p{seed}", "network": f"n{seed}"}
+        settings = {"model": "hf:minilm", "samples": None, "held_out": 0, **drawn}
+        write_run(tmp_path / f"{place}", [1.0, seed], seed, algorithm, "/t.csv", given=given, **settings)
+    write_run(tmp_path / "whole", [1.0, 0.5], 0, "flora", "/t.csv", given={"data": "d"}, model="hf:minilm")
+    assert {group.label: len(group.runs) for group in group_runs(find_runs(tmp_path))} == {
+        "fedlora": 3,
+        "rolora": 3,
+        "flora": 1,
+    }
+    assert "fedlora: each seed has its own data and partition and network, drawn from it" in said(
+        capsys, "compare", tmp_path
+    )
+    given = {"data": "other"}
+    write_run(tmp_path / "other", [1.0, 0.5], 2, "fedex-lora", "/t.csv", given=given, **settings)
+    assert "fedex-lora data=other" in [group.label for group in group_runs(find_runs(tmp_path))]
+
+
+def test_algorithms_on_another_model_of_the_same_name_say_so(tmp_path):
+    runs = (("fedlora", "hf:m", "a"), ("rolora", "hf:m", "b"), ("flora", "hf:n", "c"), ("fedavg", None, None))
+    for place, (algorithm, model, digest) in enumerate(runs):
+        given = {"data": "d", **({} if digest is None else {"pretrained model": digest})}
+        write_run(tmp_path / f"{place}", [1.0, 0.5], algorithm=algorithm, problem="/t.csv", model=model, given=given)
+    labels = [group.label for group in group_runs(find_runs(tmp_path))]
+    assert labels == ["fedlora pretrained model=a", "rolora pretrained model=b", "flora", "fedavg"]
 
 
 def test_algorithms_on_other_data_say_so(tmp_path):

@@ -251,8 +251,9 @@ def changes_of_the_environment():
         yield [line.replace(now["torch"], "VERSION") for line in lines]
     run = StoredRun(replace(plan, conduct=Conduct(executor="vmap")), {}, {**now, "code of json:dumps": "0, then 1"})
     yield describe_environment_changes(plan, run)
-    yield describe_environment_changes(replace(plan, algorithm="json:dumps"), run), changed_code("json:dumps", run)
-    yield changed_code("json:dumps", StoredRun(plan, {}, {})), changed_code("none:x", run), changed_code("json", run)
+    dumps, none, module = (replace(plan, algorithm=name) for name in ("json:dumps", "none:x", "json"))
+    yield describe_environment_changes(dumps, run), changed_code(dumps, run)
+    yield changed_code(dumps, StoredRun(plan, {}, {})), changed_code(none, run), changed_code(module, run)
 
 
 @in_folder

@@ -18,7 +18,7 @@ from algorithms.adapter import AB, Adapter  # noqa: E402
 from algorithms.descent import Descent  # noqa: E402
 from algorithms.fed_sb import FedSB  # noqa: E402
 from algorithms.fedavg import FedAvg  # noqa: E402
-from algorithms.federation import FederationError  # noqa: E402
+from algorithms.federation import Federation, FederationError  # noqa: E402
 from algorithms.fedex_lora import FedExLoRA  # noqa: E402
 from algorithms.fedlora import FedLoRA  # noqa: E402
 from algorithms.fedloru import FedLoRU  # noqa: E402
@@ -31,6 +31,7 @@ from algorithms.frlora import FRLoRA  # noqa: E402
 from algorithms.hetlora import HetLoRA  # noqa: E402
 from algorithms.layers import call  # noqa: E402
 from algorithms.optimisers import Sgd  # noqa: E402
+from algorithms.pfedlora import PersonalFedLoRA  # noqa: E402
 from algorithms.rolora import RoLoRA  # noqa: E402
 from algorithms.rounds import rounds  # noqa: E402
 from algorithms.tree import Tree  # noqa: E402
@@ -297,8 +298,71 @@ def test_layers_keep_the_ranks_of_the_adapter_that_they_start_from(tmp_path, nam
         next(iter(rounds(algorithm, problem, rounds=1)))
 
 
+@pytest.mark.parametrize(("dtype", "alpha"), [(torch.bfloat16, 7), (torch.float16, 1e-3)])
+def test_an_adapter_in_half_precision_is_scaled_to_the_same_update(tmp_path, dtype, alpha):
+    """Its numbers are exact in single precision, but not times 7/2/0.6; those in float16 would even underflow."""
+    config = peft.LoraConfig(r=2, lora_alpha=alpha, target_modules=["v_proj", "down_proj"], init_lora_weights=False)
+    peft.get_peft_model(llama(), config).save_pretrained(tmp_path)
+    path = tmp_path / "adapter_model.safetensors"
+    tensors = {name: (0.01 * tensor).to(dtype) for name, tensor in load_file(path).items()}
+    save_file(tensors, path)
+    algorithm = with_adapter_start(FedLoRA(Descent(), Adapter(2, 0.6, layers=MODELS["llama"][1])), begun_from(tmp_path))
+    found = algorithm.adapter.factors(dict(llama().named_parameters()))
+    for name, A in found.A.items():
+        left, right = (
+            tensors[f"base_model.model.{name.removesuffix('.weight')}.lora_{part}.weight"].double() for part in "BA"
+        )
+        assert torch.allclose(0.6 * A.double() @ found.B[name].double(), alpha / 2 * left @ right, rtol=1e-5, atol=0)
+
+
+def test_the_frozen_weight_that_peft_stores_below_factors_must_be_the_models(tmp_path):
+    made = partial(llama, tied=False)
+    config = peft.LoraConfig(r=2, target_modules=["embed_tokens"], init_lora_weights=False)
+    peft.get_peft_model(made(), config).save_pretrained(tmp_path)
+    path, name = tmp_path / "adapter_model.safetensors", "base_model.model.model.embed_tokens.base_layer.weight"
+    tensors = load_file(path)
+    assert [*read_adapter(tmp_path, made())[0]] == ["model.embed_tokens.weight"]
+    save_file({**tensors, name: tensors[name].bfloat16()}, path)
+    assert len(read_adapter(tmp_path, made())[0]) == 1
+    for other in (tensors[name] + 1e-3, tensors[name][:-1]):
+        save_file({**tensors, name: other}, path)
+        with pytest.raises(RunError, match=r"trained on another model\.embed_tokens\.weight than the model's; name"):
+            read_adapter(tmp_path, made())
+
+
+@pytest.mark.parametrize("jointly", [False, True])
+def test_personal_factors_start_from_the_adapter(tmp_path, jointly):
+    config = peft.LoraConfig(
+        r=2, lora_alpha=7, target_modules=["query"], rank_pattern={"1.attention.self.query": 3}, init_lora_weights=False
+    )
+    model = peft.get_peft_model(bert(), config)
+    model.save_pretrained(tmp_path)
+    problem = problem_of(bert, False, "*.query", adapter=tmp_path)
+    algorithm = with_adapter_start(
+        PersonalFedLoRA(Descent(), Descent(), Adapter(2, 0.6, layers="*.query"), jointly), problem
+    )
+    fed = Federation(problem.clients, seed=0)
+    w = algorithm.personal_weights(fed, algorithm.start(fed, Tree(problem.start)), 1)
+    merged, plain = (dict(one.named_parameters()) for one in (model.merge_and_unload(), bert()))
+    for name in problem.begun:
+        assert torch.allclose(w[name], merged[name], rtol=1e-5, atol=1e-7)
+        assert not torch.allclose(w[name], plain[name], atol=0.01)
+
+
+def test_ranks_of_clients_need_not_be_those_of_the_adapter(tmp_path):
+    peft.get_peft_model(llama(), peft.LoraConfig(r=2, target_modules=["v_proj"])).save_pretrained(tmp_path)
+    problem = problem_of(llama, True, "*.v_proj", adapter=tmp_path)
+    algorithm = with_adapter_start(FLoRA(Descent(), Adapter(2, layers="*.v_proj"), ranks=(1, 3)), problem)
+    assert len(list(rounds(algorithm, problem, rounds=1))) == 2
+
+
 def test_what_is_no_adapter_of_the_model_is_refused(tmp_path):
     with pytest.raises(RunError, match="does not hold a readable PEFT adapter"):
+        read_adapter(tmp_path, bert())
+    (tmp_path / "settings.json").write_text("{}")
+    with pytest.raises(
+        RunError, match=f"it is a run, whose adapter `rankproof runs export {tmp_path} --out DIR` writes"
+    ):
         read_adapter(tmp_path, bert())
     problem, algorithm, steps = trained("llama", "fedlora", number=1)
     written(tmp_path, problem, algorithm, steps[-1].state.algorithm)
@@ -453,6 +517,7 @@ def test_the_factor_that_ffa_lora_freezes_is_at_the_inputs(tmp_path, kind, layer
         ({"lora_alpha": float("nan")}, "not a finite number"),
         ({"alpha_pattern": [3]}, "not a finite number"),
         ({"alpha_pattern": {"(": 3}}, "is not a pattern"),
+        ({"alpha_pattern": {"(?i)V_PROJ": 3}}, r"'\(\?i\)V_PROJ', which is not a pattern: global flags"),
         ({"lora_alpha": 10**400}, "not a finite number"),
         ({"r": 4}, "v_proj has rank 2, which r and rank_pattern .* contradict"),
         ({"r": 10**400}, "r or a rank_pattern that is not a whole number"),
@@ -492,6 +557,10 @@ def test_tensors_that_are_not_understood_are_refused(tmp_path):
     save_file({**tensors, f"{layer}.lora_B.bias": torch.ones(8)}, path)
     with pytest.raises(RunError, match="which a plain LoRA adapter does not have"):
         read_adapter(tmp_path, llama())
+    for odd in (torch.ones(8), torch.tensor(1.0), torch.ones(8, 2).to(torch.float8_e5m2), torch.ones(8, 2).int()):
+        save_file({**tensors, f"{layer}.lora_B.weight": odd}, path)
+        with pytest.raises(RunError, match=r"v_proj\.lora_B\.weight of .*, and factors are matrices in 16 to 64 bits"):
+            read_adapter(tmp_path, llama())
     save_file({**tensors, f"{layer}.other": torch.ones(8)}, path)
     with pytest.raises(RunError, match=r"v_proj.other does not fit"):
         read_adapter(tmp_path, llama())

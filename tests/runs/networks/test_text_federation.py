@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 pytest.importorskip("transformers")
 peft = pytest.importorskip("peft")
@@ -117,6 +118,35 @@ def test_a_file_of_classified_texts_from_the_command_line_to_peft(tmp_path, mode
     assert f"{data} does not exist" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("part", ["pretrained model", "configuration of the model", "adapter"])
+def test_a_run_resumes_only_with_the_same_model_and_adapter(tmp_path, models, capsys, part):
+    """The weights with factors and those of the adapter are the same, but another loss belongs to them."""
+    model = shutil.copytree(models / "bert", tmp_path / "model")
+    adapter = peft.get_peft_model(bert(classes=2), peft.LoraConfig(r=2, target_modules=["query"]))
+    adapter.save_pretrained(tmp_path / "adapter")
+    data, place = write(tmp_path / "mails.jsonl", classified()), {"start_from": str(tmp_path / "adapter")}
+    given = {"model": f"hf:{model}", "text": "body", "label": "kind", "layers": "*.query", "rank": 2, **place}
+    plan = make_plan("fedlora", str(data), given, Conduct(rounds=1))
+    train(plan, tmp_path / "run")
+    if part == "pretrained model":
+        weights = load_file(model / "model.safetensors")
+        weights["bert.embeddings.LayerNorm.weight"] *= 1.5
+        save_file(weights, model / "model.safetensors", {"format": "pt"})
+    else:
+        path, changed = (
+            (model / "config.json", {"hidden_act": "relu"})
+            if part.startswith("config")
+            else (tmp_path / "adapter" / "adapter_config.json", {"lora_alpha": 70})
+        )
+        path.write_text(json.dumps({**json.loads(path.read_text()), **changed}))
+    for command in (
+        ["train", "--resume", str(tmp_path / "run"), "--rounds", "2"],
+        ["runs", "export", tmp_path / "run"],
+    ):
+        assert main([*map(str, command), *(["--out", str(tmp_path / "out")] if command[0] == "runs" else [])]) == 2
+        assert f"holds a run with another {part}" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("algorithm", ["rolora", "ffa-lora", "flora"])
 def test_a_dry_run_counts_no_weights_that_clients_have(tmp_path, models, capsys, algorithm):
     data = write(tmp_path / "mails.jsonl", classified())
@@ -149,6 +179,26 @@ def test_a_run_says_how_many_texts_it_uses_if_options_leave_some_out(tmp_path, m
     assert notes(held_out=6, test_samples=5)[1] == (
         "34 of 40 training texts and 5 of 9 test texts are used, because of --test-samples and --held-out"
     )
+
+
+@pytest.mark.parametrize("of", ["model", "adapter"])
+def test_a_run_says_if_the_head_has_the_classes_in_another_order(tmp_path, models, of):
+    data, model = write(tmp_path / "mails.jsonl", classified()), shutil.copytree(models / "bert", tmp_path / "model")
+    peft.get_peft_model(bert(classes=2), peft.LoraConfig(target_modules=["query"])).save_pretrained(
+        tmp_path / "adapter"
+    )
+    given = {"model": f"hf:{model}", "text": "body", "label": "kind", "layers": "*.query", "rank": 8}
+    given |= {} if of == "model" else {"start_from": str(tmp_path / "adapter")}
+    path = model / "config.json" if of == "model" else tmp_path / "adapter" / "labels.json"
+    found = json.loads(path.read_text()) if path.exists() else {}
+    for names, warned in ((["Bad", "Good"], False), (["GOOD", "bad"], True), (["LABEL_0", "LABEL_1"], False)):
+        path.write_text(json.dumps({**found, "id2label": dict(enumerate(names))}))
+        notes = parts_of(make_plan("fedlora", str(data), given)).problem.notes
+        assert any("has 'bad' as class 1, and the data as class 0" in note for note in notes) == warned
+    if of == "adapter":
+        path.write_text('{"id2label": {"1": "bad"}}')
+        with pytest.raises(RunError, match="does not name classes by their numbers; export the adapter again"):
+            parts_of(make_plan("fedlora", str(data), given))
 
 
 def test_the_help_of_own_texts_ends_with_a_command_its_time_and_its_bytes(tmp_path, models, capsys):
