@@ -65,8 +65,9 @@ def _places(angles: np.ndarray, lower: float, upper: float) -> np.ndarray:
 
 def _power(density: Callable[[np.ndarray], np.ndarray], edge: float, inward: float) -> float:
     """Return the power of the distance like which a density grows towards an edge, -1/2 too if it does not grow."""
+    places = edge + inward * BESIDE_EDGE
     with np.errstate(all="ignore"):
-        near, far = density(edge + inward * BESIDE_EDGE)
+        near, far = density(np.where(places == edge, np.nextafter(edge, edge + inward), places))
         power = float(np.log(far / near) / np.log(BESIDE_EDGE[1] / BESIDE_EDGE[0]))
     return power if INVERSE_ROOT < power < 0 else -0.5
 
