@@ -41,8 +41,9 @@ class DensityLaw(Law):
 
     Accuracy, for a density that is smooth inside and behaves like a power (>= -1/2) of the distance at the edges: mass,
     cdf and moments 1e-12, g(z) 1e-10, edge values g(U+) 1e-8 for square-root edges and 1e-5 for slower powers, if
-    the support is at most 1e4 times as far from 0 as it is wide. Jumps and kinks inside are found by halving and cost
-    nothing away from them; only g(z) at complex z above such a kink, close to the axis, is poorer.
+    the support is at most 1e4 times as far from 0 as it is wide and z is not so close to it that rounding of z matters
+    more. Jumps and kinks inside are found by halving and cost nothing away from them; only g(z) at complex z above such
+    a kink, close to the axis, is poorer.
 
     Closer to an edge than 1e-10 of the width, 1/g is continued as a power of the distance: overlaps of spikes next to
     their threshold are continuous, to 1e-9 at a square-root edge, 1e-5 where g' is finite at the edge and 0.01 where it
@@ -85,7 +86,7 @@ class DensityLaw(Law):
         total, allowed = self._panels.total, max(MASS_TOLERANCE, self._panels.error)
         require(
             abs(total - 1) <= allowed,
-            f"{self.name}: density must integrate to 1, got {total}; if it does, a narrow peak was missed: "
+            f"{self.name}: density must integrate to 1, got {total:.12g}; if it does, a narrow peak was missed: "
             "widen the peak, or give quantiles of the law to AtomicLaw",
         )
         require(
@@ -185,10 +186,12 @@ class DensityLaw(Law):
         )
 
     def _cauchy(self, z: np.ndarray, power: int) -> np.ndarray:
-        resolved = self._panels.resolves(z)
-        result = np.empty(z.shape, dtype=complex)
+        known = np.isfinite(z)  # others are where an iteration has failed
+        result = np.full(z.shape, np.nan, dtype=complex)
+        resolved = known & self._panels.resolves(z)
         result[resolved] = self._panels.cauchy(z[resolved], power)
-        result[~resolved] = [self._cauchy_near_the_axis(point, power) for point in z[~resolved]]
+        near = known & ~resolved
+        result[near] = [self._cauchy_near_the_axis(point, power) for point in z[near]]
         return result
 
     def _cauchy_near_the_axis(self, z: complex, power: int) -> complex:

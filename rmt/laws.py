@@ -318,10 +318,12 @@ class Law(ABC):
         lower, upper = self._interval
         if lower == upper:
             return result
+        known = np.isfinite(z)  # others are where an iteration has failed
+        result[~known] = np.nan
         resolved, inner = self._panels.resolves(z), (z.imag == 0) & (z.real > lower) & (z.real < upper)
-        result[resolved & ~inner] += self._panels.angle(z[resolved & ~inner])
+        result[known & resolved & ~inner] += self._panels.angle(z[known & resolved & ~inner])
         result[inner] += self._panels.total - self._panels.cdf(z[inner].real)
-        for place in np.flatnonzero(~resolved & ~inner):
+        for place in np.flatnonzero(known & ~resolved & ~inner):
             masses, gaps = self._panels.near(complex(z[place]), self._pdf)
             result[place] += float(np.sum(masses * _argument(gaps)))
         return result

@@ -16,6 +16,12 @@ import numpy as np
 NODES = 20
 LEVELS = 12
 """Panels shrink to an angle of pi / 16 / 2^12; their first node is 1e-14 half-widths away from the edge."""
+STEEP_LEVELS = 36
+"""The same next to a pole, where a density grows towards an edge slower than the power -1/2: there it is not smooth."""
+BESIDE_EDGE = np.array([1e-7, 1e-5])
+"""Distances from an edge, in widths, at which the power is measured."""
+INVERSE_ROOT = -0.499
+"""Powers up to this are -1/2, measured."""
 MAX_HALVINGS, COUNTED_HALVINGS = 32, 24
 TOUCH = 1e-13
 """Angle above the axis at which limits from above are taken."""
@@ -33,10 +39,10 @@ def _legendre() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return nodes, weights, to_coefficients
 
 
-def graded_breaks(count: int, levels: int = LEVELS) -> np.ndarray:
+def graded_breaks(count: int, levels: int = LEVELS, last_levels: int = LEVELS) -> np.ndarray:
     """Return break points in [0, 1]: count equal panels, the first and last divided geometrically to 0 and 1."""
     towards_zero = 0.5 ** np.arange(levels, 0, -1) / count
-    towards_one = 1 - 0.5 ** np.arange(1, LEVELS + 1) / count
+    towards_one = 1 - 0.5 ** np.arange(1, last_levels + 1) / count
     return np.concatenate([[0.0], towards_zero, np.arange(1, count) / count, towards_one, [1.0]])
 
 
@@ -45,6 +51,41 @@ def nodes_on(breaks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     nodes, weights, _ = _legendre()
     half = np.diff(breaks)[:, None] / 2
     return (breaks[:-1, None] + half) + half * nodes, half * weights
+
+
+def _places(angles: np.ndarray, lower: float, upper: float) -> np.ndarray:
+    """Return the points at angles, from the nearer edge: next to an edge at 0 they keep their digits.
+
+    No density is asked for its value at an edge.
+    """
+    width = upper - lower
+    x = np.where(angles < np.pi / 2, lower + width * np.sin(angles / 2) ** 2, upper - width * np.cos(angles / 2) ** 2)
+    return np.clip(x, np.nextafter(lower, upper), np.nextafter(upper, lower))
+
+
+def _power(density: Callable[[np.ndarray], np.ndarray], edge: float, inward: float) -> float:
+    """Return the power of the distance like which a density grows towards an edge, -1/2 too if it does not grow."""
+    places = edge + inward * BESIDE_EDGE
+    with np.errstate(all="ignore"):
+        near, far = density(np.where(places == edge, np.nextafter(edge, edge + inward), places))
+        power = float(np.log(far / near) / np.log(BESIDE_EDGE[1] / BESIDE_EDGE[0]))
+    return power if INVERSE_ROOT < power < 0 else -0.5
+
+
+def _stretch(
+    x: np.ndarray, angles: np.ndarray, support: tuple[float, float], powers: tuple[float, float]
+) -> np.ndarray:
+    """Return dx/dt at nodes t, times what a density changes from x, which is rounded, to the node.
+
+    Both are infinite or 0 at an edge, and rounding moves the nodes next to it.
+    """
+    (lower, upper), width = support, support[1] - support[0]
+    result = np.sqrt(x - lower) * np.sqrt(upper - x)
+    ends = (x - lower, np.sin(angles / 2)), (upper - x, np.cos(angles / 2))
+    for (distance, root), power in zip(ends, powers, strict=True):
+        if power > -0.5:
+            result = result * (width * root * root / distance) ** (power + 0.5)
+    return result
 
 
 @dataclass(frozen=True)
@@ -59,6 +100,7 @@ class Panels:
         masses: (panels, NODES) density times weight; their sum is the total mass.
         coefficients: (panels, NODES) Legendre coefficients of the density of mass in each panel.
         error: estimate of the absolute error of the total mass.
+        powers: of the distance from L and from U like which the density grows towards them.
     """
 
     lower: float
@@ -68,6 +110,7 @@ class Panels:
     masses: np.ndarray
     coefficients: np.ndarray
     error: float
+    powers: tuple[float, float]
 
     @classmethod
     def of(
@@ -88,7 +131,7 @@ class Panels:
         """
         lower, upper = support
         half = (upper - lower) / 2
-        inner = np.nextafter(lower, upper), np.nextafter(upper, lower)  # no density is asked for its value at an edge
+        powers = _power(density, lower, upper - lower), _power(density, upper, lower - upper)
         breaks = graded_breaks(16) * np.pi
         done: list[tuple[np.ndarray, ...]] = []
         starts, ends, error = breaks[:-1], breaks[1:], 0.0
@@ -104,9 +147,8 @@ class Panels:
         for halving in range(most + 1):
             lengths = ((ends - starts) / 2)[:, None]
             angles = (starts[:, None] + lengths) + lengths * nodes
-            x = np.clip(lower + 2 * half * np.sin(angles / 2) ** 2, *inner)
-            # dx/dt from the rounded x: with its own rounding error it would not fit a density singular at the edge.
-            values = density(x) * np.sqrt(x - lower) * np.sqrt(upper - x) * lengths
+            x = _places(angles, lower, upper)
+            values = density(x) * _stretch(x, angles, support, powers) * lengths
             coefficients = values @ to_coefficients.T
             tails = np.abs(coefficients[:, -4:]).max(axis=1)
             missed = np.abs(right - left - 2 * coefficients[:, 0]) > MISSED
@@ -126,7 +168,7 @@ class Panels:
         starts, points, masses, coefficients = (np.concatenate(part) for part in zip(*done, strict=True))
         order = np.argsort(starts)
         breaks = np.append(starts[order], np.pi)
-        return cls(lower, upper, breaks, points[order], masses[order], coefficients[order], error)
+        return cls(lower, upper, breaks, points[order], masses[order], coefficients[order], error, powers)
 
     @property
     def total(self) -> float:
@@ -176,13 +218,16 @@ class Panels:
         lower, upper = self.lower, self.upper
         pole = complex(self.pole(np.array([z]))[0])
         foot, height = pole.real, pole.imag or TOUCH
-        graded = graded_breaks(4, levels=int(np.clip(-np.log2(abs(height)), 1, 45)))  # down to a panel of that height
+        levels = int(np.clip(-np.log2(abs(height)), 1, 45))  # down to a panel of that height
+        to_lower, to_upper = (
+            graded_breaks(4, levels, STEEP_LEVELS if power > -0.5 else LEVELS) for power in self.powers
+        )
         # Offsets from the foot, not angles: z - x keeps its digits however close the two are.
-        offsets, weights = nodes_on(np.concatenate([-foot * graded[::-1], (np.pi - foot) * graded[1:]]))
-        points = np.clip(lower + (upper - lower) * np.sin((foot + offsets) / 2) ** 2, lower, upper)
+        offsets, weights = nodes_on(np.concatenate([-foot * to_lower[::-1], (np.pi - foot) * to_upper[1:]]))
+        points = _places(foot + offsets, lower, upper)
         gaps = (upper - lower) * np.sin((1j * height - offsets) / 2) * np.sin(foot + (1j * height + offsets) / 2)
         values = density(points.ravel()).reshape(points.shape)
-        return values * weights * (upper - lower) / 2 * np.sin(foot + offsets), gaps
+        return values * weights * _stretch(points, foot + offsets, (lower, upper), self.powers), gaps
 
     def resolves(self, z: np.ndarray) -> np.ndarray:
         """Return whether the nodes resolve the pole 1 / (z - x): not if z is close to the interval's inner part."""

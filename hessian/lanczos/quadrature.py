@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf, sqrt
+from numbers import Real
 
 import numpy as np
 import torch
@@ -81,8 +82,10 @@ class SpectralMeasure:
         """Return the mean of the eigenvalues' powers, with the standard error over probes.
 
         Raises:
-            CurvatureError: The rules are not exact for that power.
+            CurvatureError: The power is no whole number of at least 0, or the rules are not exact for it.
         """
+        if isinstance(power, bool) or not (isinstance(power, Real) and power >= 0 and power % 1 == 0):
+            raise CurvatureError(f"the power of a moment must be a whole number of at least 0, got {power!r}")
         if power > self.degree:
             raise CurvatureError(
                 f"moment {power} needs steps of at least {power // 2 + 1}: m steps give the moments up to 2 m - 1",

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib import metadata
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -114,8 +115,10 @@ class Quadrature:
 
     @property
     def measure(self) -> SpectralMeasure:
-        """The same as a spectral measure without atoms, for densities and moments."""
-        return SpectralMeasure(self.P, self.nodes, self.weights, np.empty(0))
+        """The same as a spectral measure without atoms, for densities and the moments that m iterations give."""
+        least = min(map(len, self.nodes))
+        degree = inf if least >= self.P else 2 * least - 1
+        return SpectralMeasure(self.P, self.nodes, self.weights, np.empty(0), degree=degree)
 
 
 def top_eigenvalues(

@@ -194,3 +194,11 @@ def test_bands_next_to_0_keep_their_shape(make, levels, small):
     known, law = make(1e-9), make(small)
     assert law.quantile(levels) / small == pytest.approx(known.quantile(levels) / 1e-9, rel=1e-7)
     assert law.cdf(law.quantile(levels)) == pytest.approx(levels, abs=1e-10)
+
+
+def test_a_point_on_an_atom_does_not_stop_a_law_given_by_its_density():
+    """In the middle of the gap one part sees its atoms alike, and the other sees infinity."""
+    triangle = DensityLaw(lambda x: 1 - np.abs(x), (-1.0, 1.0))
+    law = FreeSum(triangle, AtomicLaw((-5.0, 5.0), (0.5, 0.5)))
+    assert law.cdf([-1.0, 0.0, 1.0]) == pytest.approx(0.5)
+    assert law.quantile([0.25, 0.75]) == pytest.approx([-law.quantile(0.75), law.quantile(0.75)], rel=1e-9)

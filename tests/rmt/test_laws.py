@@ -7,7 +7,7 @@ import pytest
 import sympy
 from hypothesis import example, given
 from hypothesis import strategies as st
-from scipy.special import beta
+from scipy.special import beta, hyp2f1
 
 from rmt.closed_laws import AtomicLaw, MarchenkoPastur, PointMass, Semicircle
 from rmt.cumulants import free_cumulants_from_moments, moments_from_free_cumulants
@@ -427,6 +427,25 @@ def test_an_outlier_needs_a_scale_and_a_spike():
     for spike in (float("nan"), float("inf")):
         with pytest.raises(ValueError, match="a spike must be finite"):
             MarchenkoPastur(0.5).outlier(spike)
+
+
+@pytest.mark.parametrize(("lower", "width", "power"), [(50.0, 1.0, 0.4), (1.2, 0.4, 0.48), (-1.0, 1.0, 0.3)])
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_densities_that_grow_towards_an_edge_away_from_0(lower, width, power, side):
+    """d^-a over the distance d, whose transform is hypergeometric: next to the edge rounding moves the points."""
+    edge = lower if side > 0 else lower + width
+    law = DensityLaw(
+        lambda x: (1 - power) / width * (np.abs(x - edge) / width) ** -power, (lower, lower + width), "steep"
+    )
+    for place in (0.3 + 0.1j, 0.004 + 0.007j, 1e-5 + 1e-5j, -1e-3, -1e-6, 0.999 + 0.001j):
+        z = edge + side * width * place
+        distance = side * (z - edge)
+        exact = side * hyp2f1(1.0, 1 - power, 2 - power, width / distance) / distance
+        assert abs(law.stieltjes(z) / exact - 1) < 1e-10
+    x = edge + side * width * np.array([1e-9, 1e-3, 0.4])
+    below = (np.abs(x - edge) / width) ** (1 - power)
+    assert law.cdf(x) == pytest.approx(below if side > 0 else 1 - below, abs=1e-12)
+    assert law.mean == pytest.approx(edge + side * width * (1 - power) / (2 - power), rel=1e-13)
 
 
 def test_edges_steeper_than_quadrature_resolves_are_refused():

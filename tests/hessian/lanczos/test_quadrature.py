@@ -103,6 +103,12 @@ def test_steps_give_the_moments_that_their_rule_is_exact_for_and_no_others(three
         few.moment(2 * steps)
 
 
+@pytest.mark.parametrize("power", [-1, 0.5, np.nan, np.inf, True, "2"])
+def test_powers_that_no_rule_is_exact_for_are_refused(power):
+    with pytest.raises(CurvatureError, match="must be a whole number of at least 0, got"):
+        ONE.moment(power)
+
+
 def test_steps_that_see_everything_give_all_moments():
     whole = spectral_measure(DenseOperator(torch.eye(7).double()), rng=np.random.default_rng(0), probes=1, steps=2)
     assert whole.moment(8).value == pytest.approx(1.0)

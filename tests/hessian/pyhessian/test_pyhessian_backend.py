@@ -115,6 +115,20 @@ def test_eigenvalues_are_those_of_the_dense_hessian(dtype, close, loader):
     assert found.residuals == pytest.approx(own.double().numpy(), abs=close)
 
 
+def test_moments_beyond_those_of_the_iterations_are_refused():
+    """One node at the mean of each probe has the mean's square and not that of the spectrum."""
+    model, inputs, targets = problem()
+    exact = spectrum(model, inputs, targets)
+    one, two = (
+        density_quadrature(model, LOSS, (inputs, targets), PyHessianSettings(iterations=m, runs=40, tolerance=1.0))
+        for m in (1, 2)
+    )
+    with pytest.raises(CurvatureError, match="moment 2 needs steps of at least 2"):
+        one.measure.moment(2)
+    found = two.measure.moment(2)
+    assert abs(found.value - (exact**2).mean()) < 5.0 * found.sd
+
+
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_the_quadrature_has_the_ends_and_moments_of_the_spectrum(dtype):
     model, inputs, targets = problem(dtype)
