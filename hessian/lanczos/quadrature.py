@@ -82,7 +82,7 @@ class SpectralMeasure:
         """Return the mean of the eigenvalues' powers, with the standard error over probes.
 
         Raises:
-            CurvatureError: The power is no whole number of at least 0, or the rules are not exact for it.
+            CurvatureError: The power is not a whole number of at least 0, or the rules are not exact for it.
         """
         if isinstance(power, bool) or not (isinstance(power, Real) and power >= 0 and power % 1 == 0):
             raise CurvatureError(f"the power of a moment must be a whole number of at least 0, got {power!r}")
