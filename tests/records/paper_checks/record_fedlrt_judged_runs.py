@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from forms_shown import forms_shown
 
-from paper_checks.fedlrt import fig_4, full_rank_distance, sec_4_1
+from paper_checks.fedlrt import fig_4, full_rank_distance, sec_4_1, thm_3
 from paper_checks.fedlrt.measurements import least_squares
 from paper_checks.fedlrt.measurements.legendre_runs import Run
 
@@ -88,3 +88,15 @@ def distances_of_low_rank_runs():
     hand = {"rate": "1/100", "rounds": 300, "eta": "1/10000", "constant": 10}
     runs = [one, replace(one, distance=1e-9, off_rank=0.0), replace(one, distance=40.0, steps=1, by_hand=hand)]
     yield from forms_shown(full_rank_distance.claim_close, runs)
+
+
+def limits_of_truncated_runs():
+    one = thm_3.Limit(1e-6, 0.2, 3.0, (0.1, 0.05), 0.1, True)
+    runs = [
+        one,
+        replace(one, projected=4e-4, whole=0.1, witness=thm_3.STUCK),
+        replace(one, corrected=False, projected=0.5),
+        replace(one, lost=(0.05, 0.11), whole=0.1003, witness=thm_3.STUCK),
+    ]
+    for count in (1, 2, 3, 4):
+        yield from forms_shown(thm_3.claim_thm3_text, runs[:count])
