@@ -23,7 +23,7 @@ from figures.spectrum import (
 )
 from figures.spectrum.measured_network import SpectrumRequest
 from figures.spectrum.measured_spectrum_picture import draw_block_ranks, draw_spectrum_report
-from hessian import SpectrumSettings
+from hessian import Curvature, SpectrumSettings
 from hessian.block_ranks import BlockRank
 from hessian.operators.curvature import Cost
 from hessian.quantities.names import read_quantities
@@ -289,6 +289,23 @@ def spectra_at_stored_states():
             ][1:3],
             checkpoints.left_out_lines(Path(folder)),
         )
+
+
+def spectra_of_a_server_and_clients():
+    expected = []
+    table = checkpoints._Table(_request(), None, lambda seconds, what: expected.append(what))
+    x, y = _inputs()
+    for number, client, rows in ((0, SERVER, 12), (0, 1, 5), (1, SERVER, 12)):
+        model = _network()
+        model[0].weight.data *= 1.0 - 0.1 * number
+        operator = Curvature(model, nn.CrossEntropyLoss(), (x[:rows], y[:rows]))
+        place = stored_states.Place({"number": number, "client": client}, f"round {number}", 5, client)
+        table.add(place, operator)
+        yield client, operator.cost().gradient_seconds == table._gradients[client], sorted(table._gradients)
+    kept = ("number", "client", "samples", "place", "products", "warm", "value", "eigenvalue", "overlap", "missed")
+    yield Within(1e-3, [[float(row[name]) for name in kept] for row in table.rows]), expected
+    ratio = [row["gradients"] * table._gradients[row["client"]] for row in table.rows]
+    yield [value > 0.0 for value in ratio]
 
 
 def quantities_at_stored_states():
