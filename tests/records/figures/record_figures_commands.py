@@ -148,7 +148,7 @@ def figures_of_the_command():
     }
     for options in (
         {"list": True, "ids": ["rmt/", "fedlrt/fig-8"]},
-        {"list": True, "json": True, "ids": ["rmt/"]},
+        {"list": True, "json": True, "ids": ["rmt/", "fedloru/language-ranks"]},
         {"json": True},
         {},
         {"ids": ["rmt/"], "all": True},
