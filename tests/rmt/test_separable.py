@@ -75,7 +75,7 @@ def test_dense_matrices_follow_the_law(population, weights, ratio):
 
 @pytest.mark.parametrize("samples", [200.0, 40.0])
 def test_the_density_at_0_is_that_next_to_it_unless_an_atom_is_there(samples):
-    """Of samples with weights 1 and -1 in 100 dimensions: 200 make a band across 0, 40 leave a kernel."""
+    """In 100 dimensions 200 samples with weights 1 and -1 make a band across 0, and 40 leave a kernel."""
     signs = AtomicLaw((-1.0, 1.0), (0.5, 0.5))
     one = SeparableLaw(ONE, signs, 100.0 / samples).scaled(samples)
     other = CovarianceSum(JointPopulation.of([[1.0]], [100.0]), (signs,), (samples,))
