@@ -47,7 +47,6 @@ FEWEST_DRAWS = {
     "fedloru-v2/def-srank",
     "fedloru-v2/eq-51-54",
     "fedloru-v2/eq-52-53",
-    "fedloru-v2/eq-55",
     "fedloru-v2/eq-56",
     "fedloru-v2/eq-57-58",
     "fedloru-v2/eq-76",

@@ -71,6 +71,7 @@ TOO_LONG = {
     "fedloru-v1/prop-3.1",
     "fedloru-v2/claim-alpha-ext",
     "fedloru-v2/claim-noextra",
+    "fedloru-v2/eq-55",
     "fedloru-v2/eq-67-70",
     "fedloru-v2/eq-71-75",
     "fedloru-v2/thm-3.3",
