@@ -216,7 +216,8 @@ class FreeSum(_CumulantsFirst):
     def _pdf(self, x: np.ndarray) -> np.ndarray:
         if self._same:
             return self._same._pdf(x)
-        return np.maximum(-self._from_above(x.ravel() + 0j).imag / np.pi, 0.0).reshape(x.shape)
+        density = np.maximum(-self._from_above(x.ravel() + 0j).imag / np.pi, 0.0).reshape(x.shape)
+        return np.where(self._beside_atoms(x) == x, density, 0.0)  # an atom hides what is next to it
 
     def _stieltjes(self, z: np.ndarray) -> np.ndarray:
         if self._same:

@@ -55,15 +55,17 @@ def _no_calls():
 
 def test_files_and_manifest(tmp_path):
     texts = []
-    made = make(FIGURE, Settings(progress=texts.append), tmp_path)
+    made = make(FIGURE, Settings(seed=3, device="cpu:0", progress=texts.append), tmp_path)
     assert sorted(made.paths) == ["csv", "manifest", "pdf", "png", "svg"]
     assert made.paths["png"].read_bytes().startswith(b"\x89PNG")
     assert made.paths["pdf"].read_bytes().startswith(b"%PDF")
     assert b"<svg" in made.paths["svg"].read_bytes()
     manifest = json.loads(made.paths["manifest"].read_text())
     assert manifest == made.manifest
-    assert manifest["command"] == "rankproof figure invented/parabola --scale quick --seed 0 --device cpu"
-    assert made.caption == "$y = x^2$. 5 points. Scale quick, seed 0."
+    assert manifest["command"] == "rankproof figure invented/parabola --scale quick --seed 3 --device cpu:0"
+    assert [manifest[name] for name in ("figure", "title")] == ["invented/parabola", "A parabola"]
+    assert [manifest[name] for name in ("scale", "seed", "device")] == ["quick", 3, "cpu:0"]
+    assert made.caption == "$y = x^2$. 5 points. Scale quick, seed 3."
     assert made.found == "Stated: y = x²; found: within 0."
     for kind in ("png", "pdf", "svg", "csv"):
         path = made.paths[kind]
@@ -90,6 +92,44 @@ def test_cache_by_settings_and_recompute(tmp_path):
     assert not make(FIGURE, Settings(scale="laptop"), tmp_path).cached
     assert make(FIGURE, Settings(), tmp_path).cached
     assert not make(FIGURE, Settings(), tmp_path, recompute=True).cached
+
+
+def test_numbers_are_kept_by_scale_seed_device_and_sources(tmp_path):
+    def is_cached(settings, sources="one", recompute=False, from_runs=False):
+        entry, cached = making._load_or_compute(FIGURE, settings, sources, tmp_path, recompute, from_runs)
+        assert [entry["identity"][name] for name in ("scale", "seed", "device", "sources_sha256")] == [
+            *(settings.scale, settings.seed, settings.device, sources)
+        ]
+        assert len(read_table(entry["csv"])) == (5 if settings.scale == "quick" else 7)
+        return cached
+
+    (tmp_path / ".cache").mkdir()
+    every = (Settings(), Settings(seed=1), Settings(scale="laptop"), Settings(device="cpu:0"))
+    assert [is_cached(settings) for settings in every] == [False] * 4
+    assert [is_cached(settings) for settings in every] == [True] * 4
+    assert sorted(path.name for path in (tmp_path / ".cache").glob("*.json")) == [
+        "invented-parabola.laptop.0.cpu.json",
+        "invented-parabola.quick.0.cpu-0.json",
+        "invented-parabola.quick.0.cpu.json",
+        "invented-parabola.quick.1.cpu.json",
+    ]
+    assert not is_cached(Settings(), recompute=True)
+    assert not is_cached(Settings(), from_runs=True)
+    assert [is_cached(Settings(), sources) for sources in ("one", "two", "two", "one")] == [True, False, True, False]
+    assert is_cached(Settings(seed=1))
+
+
+def test_runs_are_noted_with_the_digest_of_their_metrics(tmp_path):
+    from runs.listing import METRICS
+
+    used = {}
+    for name, text in (("failed", None), ("done", "{}\n")):
+        folder = tmp_path / name
+        folder.mkdir()
+        if text is not None:
+            (folder / METRICS).write_text(text)
+        making._note_run(used, folder)
+    assert used == {"failed": "", "done": hashlib.sha256(b"{}\n").hexdigest()}
 
 
 def test_changed_sources_and_a_damaged_cache_compute_again(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Numbers of claims that draw much, with a tenth of the draws, on record.
+"""Numbers of claims that draw much, with a tenth or a hundredth of the draws, on record.
 
 ``python tests/paper_checks/few_draws.py`` writes the record again and prints what changed.
 """
@@ -35,6 +35,50 @@ MANY_DRAWS = {
 }
 """Claims that take less with a tenth of the draws, which decide nothing; `few_draws.json` has what they come to."""
 
+FEWEST_DRAWS = {
+    "fedloru-v1/Fj2",
+    "fedloru-v1/eq-29-32",
+    "fedloru-v1/tab-1",
+    "fedloru-v2/claim-comm",
+    "fedloru-v2/claim-rank-growth",
+    "fedloru-v2/claim-srank-robust",
+    "fedloru-v2/def-approx",
+    "fedloru-v2/def-risk",
+    "fedloru-v2/def-srank",
+    "fedloru-v2/eq-51-54",
+    "fedloru-v2/eq-52-53",
+    "fedloru-v2/eq-56",
+    "fedloru-v2/eq-57-58",
+    "fedloru-v2/eq-76",
+    "fedloru-v2/eq-77-K",
+    "fedloru-v2/eq-78-79",
+    "fedloru-v2/thm-3.2",
+    "fedloru-v2/thm-4.2-rate",
+    "fedlrt/alg-2",
+    "fedlrt/claim-drift",
+    "fedlrt/claim-fedlin",
+    "fedlrt/eq-17",
+    "fedlrt/eq-39",
+    "fedlrt/eq-39b",
+    "fedlrt/eq-40",
+    "fedlrt/eq-42",
+    "fedlrt/eq-43-44",
+    "fedlrt/eq-45",
+    "fedlrt/eq-46",
+    "fedlrt/eq-8",
+    "fedlrt/eq-9",
+    "fedlrt/exp-heterogeneous",
+    "fedlrt/exp-homogeneous",
+    "fedlrt/thm-11-combine",
+    "fedlrt/thm-11-hat-first",
+    "fedlrt/thm-11-hat-lines",
+    "fedlrt/thm-11-hat-second",
+    "fedlrt/thm-3",
+    "fedlrt/thm-4",
+    "rolora/s5-rolora-loss",
+}
+"""The same with a hundredth of the draws."""
+
 THEMES = {
     "fedloru.convergence.alg_1",
     "fedloru.convergence.lem_b_5",
@@ -70,11 +114,24 @@ THEMES = {
 class FewDraws(Context):
     """A measurement with a tenth of the draws, and of lists of sizes the first two."""
 
+    fraction, sizes = 10, 2
+
     def size(self, quick: Any, full: Any) -> Any:
         """Return less than the quick budget has."""
         if isinstance(quick, int):
-            return max(2, quick // 10)
-        return quick[:2] if isinstance(quick, tuple | list) else quick
+            return max(2, quick // self.fraction)
+        return quick[: self.sizes] if isinstance(quick, tuple | list) else quick
+
+
+class FewestDraws(FewDraws):
+    """A measurement with a hundredth of the draws, and of lists of sizes the first."""
+
+    fraction, sizes = 100, 1
+
+
+def fewer(id: str) -> type[Context]:
+    """Return how a claim is measured for the forms on record: with fewer draws if it is listed here."""
+    return FewDraws if id in MANY_DRAWS else FewestDraws if id in FEWEST_DRAWS else Context
 
 
 def forms_of(claim: Claim) -> Iterator[tuple[str, Constants]]:
@@ -96,7 +153,7 @@ def judged(claim: Claim) -> dict[str, Any]:
 
 def numbers(claim: Claim) -> dict[str, Any]:
     """Return the numbers of every form of a claim."""
-    data = claim.measure(FewDraws(claim.id))
+    data = claim.measure(fewer(claim.id)(claim.id))
     return {
         key: value
         for name, constants in forms_of(claim)
@@ -107,7 +164,7 @@ def numbers(claim: Claim) -> dict[str, Any]:
 if __name__ == "__main__":
     before = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
     claims = Ledger.of().claims
-    now = {claim.id: numbers(claim) for claim in claims if claim.id in MANY_DRAWS}
+    now = {claim.id: numbers(claim) for claim in claims if claim.id in MANY_DRAWS | FEWEST_DRAWS}
     now |= {claim.id: judged(claim) for claim in claims if has_few_draws(claim)}
     for id, found in now.items():
         for name, value in found.items():

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import groupby
 
 import pytest
-from few_draws import MANY_DRAWS, RECORD, FewDraws, forms_of, has_few_draws, judged
+from few_draws import RECORD, fewer, forms_of, has_few_draws, judged
 from few_draws import THEMES as OF_FEW_DRAWS
 
 from paper_checks.claim import FAILING
@@ -67,38 +67,17 @@ LONG = {
 
 TOO_LONG = {
     "fedloru-iclr/tab-1",
-    "fedloru-v1/Fj2",
     "fedloru-v1/eq-18-19",
-    "fedloru-v1/eq-29-32",
     "fedloru-v1/prop-3.1",
-    "fedloru-v1/tab-1",
     "fedloru-v2/claim-alpha-ext",
-    "fedloru-v2/claim-comm",
     "fedloru-v2/claim-noextra",
-    "fedloru-v2/claim-rank-growth",
-    "fedloru-v2/claim-srank-robust",
-    "fedloru-v2/def-approx",
-    "fedloru-v2/def-risk",
-    "fedloru-v2/def-srank",
-    "fedloru-v2/eq-51-54",
-    "fedloru-v2/eq-52-53",
     "fedloru-v2/eq-55",
-    "fedloru-v2/eq-56",
-    "fedloru-v2/eq-57-58",
     "fedloru-v2/eq-67-70",
     "fedloru-v2/eq-71-75",
-    "fedloru-v2/eq-76",
-    "fedloru-v2/eq-77-K",
-    "fedloru-v2/eq-78-79",
-    "fedloru-v2/thm-3.2",
     "fedloru-v2/thm-3.3",
     "fedloru-v2/thm-4.2",
-    "fedloru-v2/thm-4.2-rate",
     "fedlrt/alg-1",
-    "fedlrt/alg-2",
     "fedlrt/claim-close-to-full",
-    "fedlrt/claim-drift",
-    "fedlrt/claim-fedlin",
     "fedlrt/claim-het-converge",
     "fedlrt/claim-het-plateau",
     "fedlrt/claim-hom-10x",
@@ -108,35 +87,14 @@ TOO_LONG = {
     "fedlrt/claim-hom-stepsize",
     "fedlrt/claim-thm3-figure",
     "fedlrt/claim-thm3-text",
-    "fedlrt/eq-17",
-    "fedlrt/eq-39",
-    "fedlrt/eq-39b",
-    "fedlrt/eq-40",
-    "fedlrt/eq-42",
-    "fedlrt/eq-43-44",
-    "fedlrt/eq-45",
-    "fedlrt/eq-46",
     "fedlrt/eq-7",
-    "fedlrt/eq-8",
-    "fedlrt/eq-9",
-    "fedlrt/exp-heterogeneous",
-    "fedlrt/exp-homogeneous",
     "fedlrt/fig-1",
     "fedlrt/fig-4",
-    "fedlrt/thm-11-combine",
-    "fedlrt/thm-11-hat-first",
-    "fedlrt/thm-11-hat-lines",
-    "fedlrt/thm-11-hat-second",
-    "fedlrt/thm-3",
-    "fedlrt/thm-4",
     "rolora/exp-5.2",
     "rolora/lem-5.3",
-    "rolora/s5-rolora-loss",
     "rolora/table-10",
     "rolora/table-2",
     "rolora/thm-5.4",
-    "rolora/txt-table2-best",
-    "rolora/txt-table2-ffa-var",
 }
 """Claims whose forms take more than 0.7 seconds."""
 
@@ -166,9 +124,9 @@ def test_numbers_of_each_form_are_those_on_record(claim):
     """Also of themes that take too long for all that a verdict needs: mutants, neighbours and noticed changes."""
     if claim.id in TOO_LONG:
         pytest.skip("its theme runs in `make test-all`")
-    few = claim.id in MANY_DRAWS
-    record = FEW_DRAWS[claim.id] if few else RECORDS[LEDGER.home[claim.id]][claim.id]
-    data = claim.measure((FewDraws if few else Context)(claim.id))
+    context = fewer(claim.id)
+    record = RECORDS[LEDGER.home[claim.id]][claim.id] if context is Context else FEW_DRAWS[claim.id]
+    data = claim.measure(context(claim.id))
     for name, constants in forms_of(claim):
         before = {key: value for key, value in record.items() if key.rpartition(" ")[0] == name}
         if before:

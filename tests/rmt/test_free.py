@@ -124,6 +124,23 @@ def test_the_order_of_the_parts_changes_no_value():
     assert np.allclose(one.stieltjes_derivative(z.conj()), one.stieltjes_derivative(z).conj())
 
 
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (AtomicLaw((0.1, 1.0), (0.7, 0.3)), AtomicLaw((0.0, 2.3), (0.8, 0.2))),
+        (AtomicLaw((-1.0, 1.0), (0.7, 0.3)), AtomicLaw((-2.0, 2.0), (0.6, 0.4))),
+        (AtomicLaw((-1.0, 1.0), (0.7, 0.3)), MarchenkoPastur(2.0)),
+    ],
+)
+def test_the_density_at_an_atom_is_that_of_the_continuous_part(a, b):
+    law = FreeSum(a, b)
+    places = np.array([location for location, _ in law.atoms])
+    assert len(places)
+    assert law.pdf(places).tolist() == [0.0] * len(places)
+    assert law.pdf(np.nextafter(places, np.inf)).tolist() == [0.0] * len(places)
+    assert law.shifted(0.5).pdf(places + 0.5).tolist() == [0.0] * len(places)
+
+
 def test_edges_and_atoms_of_sums_of_different_parts():
     """2/3 at -1 with 0.4 at 0 leaves 1/15 at -1, and with 0.6 at 5 leaves 4/15 at 4; the other pairs weigh less."""
     law = FreeSum(AtomicLaw((-1.0, 2.0), (2 / 3, 1 / 3)), AtomicLaw((0.0, 5.0), (0.4, 0.6)))

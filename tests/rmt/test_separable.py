@@ -73,6 +73,19 @@ def test_dense_matrices_follow_the_law(population, weights, ratio):
     assert (spectra**2).mean() == pytest.approx(law.moment(2), rel=0.05)
 
 
+@pytest.mark.parametrize("samples", [200.0, 40.0])
+def test_the_density_at_0_is_that_next_to_it_unless_an_atom_is_there(samples):
+    """In 100 dimensions 200 samples with weights 1 and -1 make a band across 0, and 40 leave a kernel."""
+    signs = AtomicLaw((-1.0, 1.0), (0.5, 0.5))
+    one = SeparableLaw(ONE, signs, 100.0 / samples).scaled(samples)
+    other = CovarianceSum(JointPopulation.of([[1.0]], [100.0]), (signs,), (samples,))
+    for law in (one, other):
+        near = law.pdf([-1e-9 * samples, 1e-9 * samples])
+        assert bool(law.atoms) == (samples < 100.0)
+        assert law.pdf(0.0) == (0.0 if law.atoms else pytest.approx(near.mean(), rel=1e-6))
+        assert (law.pdf(0.0) > 0.0) == (samples > 100.0)
+
+
 def test_finitely_many_eigenvalues_are_placed_one_by_one():
     """At P = 40, every eigenvalue an atom of its own: medians and mean overlaps of 2,000 draws."""
     rng = np.random.default_rng(1)

@@ -114,6 +114,41 @@ def large_cohorts():
     yield fed.mean(_first, to=tuple(range(1, 35)), a=torch.ones(1)), [entry[:2] for entry in team.log]
 
 
+def _known(client, memory):
+    """Return what a client knows of the values of all clients."""
+    return Reply(upload=torch.stack([memory.shared["x"], memory.personal["y"]]).sum(), keep={"k": memory.shared["x"]})
+
+
+def _sum_of_kept(client, memory):
+    return Reply(upload=memory.kept.get("k", torch.zeros(())) + memory.number)
+
+
+def values_that_are_replaced():
+    """The same name with another value, an equal value, and values of both kinds with one name."""
+    for workers in (1, 2):
+        team = InProcess(workers)
+        fed = Federation(clients((3,) * 4), executor=team)
+        one, two = torch.tensor(1.0), torch.tensor(20.0)
+        for shared, own in ((one, two), (two, two), (two, one), (one.clone(), one), (one, one)):
+            fed._begin()
+            fed.set_shared(x=shared)
+            fed.set_personal(y=own)
+            yield fed.gather(_known, to=(0, 1, 3))
+        yield [entry[2] for entry in team.log]
+
+
+def lost_workers_after_several_exchanges():
+    """Clients that kept something in other exchanges than their neighbours did."""
+    for lost in ((3,), (4,), (5, 6), (7,)):
+        team = InProcess(2, lost)
+        fed = Federation(clients((3,) * 4), executor=team)
+        fed._begin()
+        fed.set_shared(x=torch.tensor(2.0))
+        fed.set_personal(y=torch.tensor(3.0))
+        found = fed.gather(_known, to=(0, 1)), fed.gather(_known, to=(2,)), fed.gather(_sum_of_kept, to=(0, 1, 2, 3))
+        yield found, len(team.said), [entry[5] for entry in team.log]
+
+
 def lost_workers():
     for lost in ((2,), (3, 4), (5,)):
         team = InProcess(2, lost)

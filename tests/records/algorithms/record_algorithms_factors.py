@@ -368,3 +368,20 @@ def ranks_that_are_kept_at_rounding():
         )
         W = torch.diag(torch.tensor([2.0, factor * eps * 2.0, 0.0]).double())
         yield singular_triples(W, 2)[1][1] > 0
+
+
+def factors_in_the_types_of_weights():
+    A, B = numbers(3, 1, seed=1).float(), numbers(1, 4, seed=2).float()
+    for adapter in (
+        Adapter(1),
+        Adapter(1, precision="float32"),
+        Adapter(1, a_at="inputs"),
+        Adapter(1, precision="weights"),
+    ):
+        for kind in (torch.float64, torch.bfloat16, torch.float32):
+            left, right = adapter.orient(A, B, kind)
+            yield str(left.dtype), str(right.dtype), tuple(left.shape), tuple(right.shape)
+    half = Tree(W=torch.ones(3, 4, dtype=torch.bfloat16))
+    for adapter in (Adapter(1), Adapter(1, 0.5, precision="float32")):
+        factors = adapter.factors(half)
+        yield str(factors.A["W"].dtype), str(adapter.weights(half, factors)["W"].dtype)

@@ -377,3 +377,52 @@ def idle_parameters_with_pulls_and_corrections():
         for rule in (AdamW(weight_decay=0.5), Sgd(0.5, 0.1)):
             found = descend(client, start(), Descent(2, 0.1, 1, optimiser=rule), memory, **options)
             yield list(options), signed(found.parameters)
+
+
+class _Pieces(Client):
+    """Batches in pieces of some sizes, with shares that do not add up to 1."""
+
+    pieces = ()
+
+    def parts(self, batch):
+        return [(0.5 * len(one), one) for one in batch.split(self.pieces)]
+
+
+def gradients_over_pieces_of_other_types():
+    for kind in (torch.float64, torch.float32, torch.bfloat16):
+        client = _Pieces(numbers(3, 3).to(kind), numbers(3, 2).to(kind))
+        w = start().map(lambda entry, kind=kind: entry.to(kind))
+        for sizes in ((1, 2), (3,)):
+            object.__setattr__(client, "pieces", sizes)
+            found = gradient(client, w, batch=torch.tensor([2, 0, 1]))
+            yield {str(entry.dtype) for entry in found.values()}
+            if kind == torch.float64:
+                yield signed(found), [entry.sub(entry.float()).abs().max() > 0.0 for entry in found.values()]
+
+
+class _Partial(Client):
+    """A client that observes another statistic in each step."""
+
+    def loss_and_statistics(self, w, batch=None):
+        return self.loss(w, batch) * w["seen"].sum(), {"seen" if int(batch[0]) else "other": w["seen"] + w["other"]}
+
+
+def statistics_of_some_steps():
+    client = _Partial(numbers(5, 3), numbers(5, 2), frozenset({"seen", "other"}))
+    w = Tree({**start(observed=True), "other": numbers(3, seed=5)})
+    for drawn in (BATCHES, BATCHES[::-1], BATCHES[1:]):
+        found = descend(client, w, Descent(len(drawn), 0.1, 2), Memory(drawn=drawn)).parameters
+        yield found["seen"], found["other"], digest(found)
+
+
+def rates_of_bound_weights():
+    client = _Bound(*(numbers(5, n, seed=n) for n in (3, 2)))
+    for rates in (None, Tree({"first.weight": 2.0, "first.bias": 0.0, "second.weight": 0.5})):
+        for options in ({}, {"pull": 0.5}):
+            yield digest(descend(client, start(), Descent(3, 0.3, 2), Memory(drawn=BATCHES), rates=rates, **options)[0])
+
+
+def gradients_through_constants():
+    at, fixed = Tree(a=numbers(2, seed=1)), numbers(3, seed=2)
+    found = pull_back(lambda w: w, at, lambda w: Tree(a=3.0 * w["a"], fixed=fixed, idle=0.0 * w["a"].detach()))
+    yield found["a"]

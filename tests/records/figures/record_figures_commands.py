@@ -148,7 +148,7 @@ def figures_of_the_command():
     }
     for options in (
         {"list": True, "ids": ["rmt/", "fedlrt/fig-8"]},
-        {"list": True, "json": True, "ids": ["rmt/"]},
+        {"list": True, "json": True, "ids": ["rmt/", "fedloru/language-ranks"]},
         {"json": True},
         {},
         {"ids": ["rmt/"], "all": True},
@@ -219,6 +219,8 @@ def comparisons_of_runs():
             (RUNS, ("loss", 4, None)),
             (RUNS, ("accuracy", None, None)),
             (RUNS[::2], ("loss", 2, None)),
+            ((MIXED[0], MIXED[3]), ("loss", None, None)),
+            (MIXED[2:4], ("loss", None, None)),
         ),
     ):
         yield refused(runs_command.compare_runs, runs, *options)

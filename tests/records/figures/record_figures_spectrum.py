@@ -23,7 +23,7 @@ from figures.spectrum import (
 )
 from figures.spectrum.measured_network import SpectrumRequest
 from figures.spectrum.measured_spectrum_picture import draw_block_ranks, draw_spectrum_report
-from hessian import SpectrumSettings
+from hessian import Curvature, SpectrumSettings
 from hessian.block_ranks import BlockRank
 from hessian.operators.curvature import Cost
 from hessian.quantities.names import read_quantities
@@ -291,6 +291,22 @@ def spectra_at_stored_states():
         )
 
 
+def spectra_of_a_server_and_clients():
+    expected = []
+    table = checkpoints._Table(_request(), None, lambda seconds, what: expected.append(what))
+    x, y = _inputs()
+    for number, client, rows in ((0, SERVER, 12), (0, 1, 5), (1, SERVER, 12)):
+        model = _network()
+        model[0].weight.data *= 1.0 - 0.1 * number
+        operator = Curvature(model, nn.CrossEntropyLoss(), (x[:rows], y[:rows]))
+        place = stored_states.Place({"number": number, "client": client}, f"round {number}", 5, client)
+        table.add(place, operator)
+        yield client, operator.cost().gradient_seconds == table._gradients[client], sorted(table._gradients)
+    kept = ("number", "client", "samples", "place", "products", "warm", "value", "eigenvalue", "overlap", "missed")
+    yield Within(1e-3, [[float(row[name]) for name in kept] for row in table.rows]), expected
+    yield table.rows[-1]["gradients"] > operator.cost().gradients, operator.cost().check_seconds > 0.0
+
+
 def quantities_at_stored_states():
     asked = replace(_request(), settings=replace(_request().settings, quantities=read_quantities("trace,sharpness")))
     with tempfile.TemporaryDirectory() as folder:
@@ -339,6 +355,16 @@ def _table(of_run):
                     }
                 )
     return pd.DataFrame(rows)
+
+
+def missed_eigenvalues_by_the_largest():
+    """The norm decides, not the first eigenvalue, which may be of the other sign."""
+    table, allowed = _table(False), 2e-4
+    with tempfile.TemporaryDirectory() as folder:
+        for largest in (1.0, 4.0):
+            for missed in (0.5 * allowed, 2.0 * allowed, 7.0 * allowed, 9.0 * allowed):
+                one = table.assign(largest=largest, eigenvalue=1.0, missed=missed)
+                yield len(checkpoints.checkpoints_summary(one, 0.9, Path(folder)).splitlines())
 
 
 def states_in_words():

@@ -237,3 +237,9 @@ def ends_are_quantiles():
 def shapes_are_kept():
     x = np.array([[0.4, 0.9], [1.1, 2.0]])
     return CIRCLE.pdf(-1.0), TALL.cdf(x), TALL.stieltjes(x + 1j), FLAT.r_transform(-x), TALL.quantile(np.array(0.5))
+
+
+def sizes_by_the_largest_modulus():
+    for law in (Semicircle(1.5), MarchenkoPastur(0.5, 2.0)):
+        for one in (law, law.shifted(-7.0), law.shifted(-1.0).scaled(3.0), law.shifted(4.0)):
+            yield one._size, one.support

@@ -10,6 +10,7 @@ from toymodels import regression_rates as rates
 from toymodels.quadratic import random_quadratics
 from toymodels.regression import (
     Regressor,
+    _has_one_minimiser,
     _is_definite,
     best_of_rank,
     in_expectation,
@@ -49,6 +50,22 @@ def best_b_that_is_not_unique():
         yield refused(CLIENT.best_b, {"W": torch.tensor(A).double()})
     few = replace(CLIENT, G=torch.ones(3, 3).double())
     yield refused(few.best_b, {"W": torch.eye(3, 2).double()}), refused(few.best_b, {"W": torch.ones(3, 1).double()})
+
+
+def best_b_of_nearly_equal_columns():
+    """Refused below a size that grows with the dimension, as the rounding of the sums does."""
+    for d in (3, 20, 200):
+        client = Regressor(torch.eye(d).double(), torch.ones(d, 1).double())
+        for off in (1e-7, 4.5e-7, 1.5e-6):
+            a = torch.zeros(d, 2).double()
+            a[0], a[1, 1] = 1.0, off
+            yield isinstance(refused(client.best_b, {"W": a}), str)
+
+
+def minimisers_in_every_unit():
+    for unit in (1e-14, 1.0, 1e14):
+        for least in (1e-9, 1e-11):
+            yield _has_one_minimiser(unit * torch.diag(torch.tensor([1.0, least])).double())
 
 
 def definiteness_at_its_border():
