@@ -220,6 +220,10 @@ def plans_by_machine():
     lines = [Planned(f"line {place}", 3 - place, 5 + place, cost) for place, cost in enumerate(costs)]
     yield plan_table(lines, ("a", "b", "b")), plan_table(lines[1:2], ("a",)), SUSTAINED
     yield plan_table([Planned("long", 4, 2, Cost(operations=5e18, bytes=10**12))], ("a", "a"))
+    yield [
+        plan_table([Planned("a", runs, 2, Cost(4e16, 10)), Planned("b", 1, 2, Cost(9e16, 10))], ("one", "two"))[-1]
+        for runs in (1, 2, 3, 4)
+    ]
 
 
 def costs_that_are_announced():

@@ -47,6 +47,11 @@ def a_paper_as_a_list():
     for width in (60, 100):
         yield listing(latex(BODY), width).splitlines()
     yield listing(latex("Words only."), 20, "...").splitlines()
+    for count in (9, 10, 11, 14):
+        sentences = "\n\n".join(f"Our method {at} needs {at + 2} times fewer rounds than SGD." for at in range(count))
+        yield listing(latex(rf"\section{{One}}{sentences}"), 80).splitlines()[-5:]
+        formulas = "\n\n".join(f"The norm of the gradient {at} is $x_{at} > 2$." for at in range(count))
+        yield listing(latex(rf"\section{{One}}{formulas}"), 80, "...").splitlines()[-5:]
     yield [plural(kind, number) for kind in ("lemma", "corollary") for number in (1, 2)]
 
 
@@ -324,6 +329,7 @@ def verbatim_text_and_labels_of_listings():
             "\\begin{lstlisting}\n[label=no]\n\\end{lstlisting}",
             "\\begin{minted}{c} \\label{m} \\end{minted}",
             "\\begin{comment}\n\\end{verbatim}\n\\end{comment}e",
+            "\\begin{lstlisting} x\n\\end{verbatim} $y$ \\begin{comment}\n\\end{lstlisting} b \\end{minted}",
         ),
         "\\begin{verbatim}\\label{v}",
     ):
