@@ -307,6 +307,9 @@ def conditions_and_their_branches():
             r"\newcommand{\a}{\iffoo x\fi} b",
             r"\let\ifq=\iftrue \ifq a\else b\fi",
             r"\ifcase 1 a\or b\fi",
+            r"\iftrue a\or b\else c\or d\fi e",
+            r"\iffalse a\or b\else c\or d\fi e",
+            "\\newif\\ifp\n\\unless\\ifp a\\else b\\fi\\else c",
         ),
         "\\newif\\ifp\n\\ifdefined\\x\n\\ptrue\n\\fi\n\\ifp a\\else b\\fi",
     ):
@@ -360,6 +363,12 @@ def latex_as_words():
         yield text, readable.words(text), plain_words(text)
     for body, environment in (
         (r"a &= b \\", "align"),
+        (r"a = b \\", "align"),
+        (r" a = b \\ ", "equation"),
+        (r"a = b \\", ""),
+        (r"a \& b & c", ""),
+        (r"\begin{subequations} \displaystyle a \end{subequations} \tag*{x{y}} \notag", "displaymath"),
+        (r"\ensuremath{a} \textstyle b \limits_c \displaystyles \label {q}", "math"),
         (r"a &= b", ""),
         (r"{2} a \\ b", "alignat"),
         (r"a \label{x} \nonumber", "equation"),
