@@ -108,7 +108,9 @@ def powers_and_indices_of_every_sign():
     yield [plain_text(f"$X^{{{sign}}}$ $X_{{{sign}}}$ $X^{{2{sign}}}_{{1{sign}}}$") for sign in (*signs, *names)]
     yield [plain_text(rf"$\frac{{{a}}}{{{b}}} x$") for a in (1, 2, 3, 5) for b in (2, 3, 4, 5, 8)]
     accents = ("tilde", "hat", "bar", "dot", "check", "vec", "widetilde", "widehat", "overline", "ddot")
-    yield [[plain_text(rf"$\{name}{{{of}}}$", *to) for of in ("x", "xy") for to in ((), ("ascii",))] for name in accents]
+    yield [
+        [plain_text(rf"$\{name}{{{of}}}$", *to) for of in ("x", "xy") for to in ((), ("ascii",))] for name in accents
+    ]
 
 
 def elements_of_mathml():

@@ -31,15 +31,93 @@ STATEMENTS = (
     Statement("slow-er/thm-2", "Theorems 2 and 9"),
 )
 NAMES = Names(STATEMENTS, {"quick": "QuickLoRA", "slow": "Slow-FL", "slow-er": "SlowER"})
-EXACT = "quick-v1/thm-1", "quick-v1/prop-3.1", "quick", "slow", "slow/", "quick-v2/eq-2", "quick-v2/eq", "q", "", "/", "zz"
+EXACT = (
+    "quick-v1/thm-1",
+    "quick-v1/prop-3.1",
+    "quick",
+    "slow",
+    "slow/",
+    "quick-v2/eq-2",
+    "quick-v2/eq",
+    "q",
+    "",
+    "/",
+    "zz",
+)
 KINDS = "thm", "theorem", "th", "lem", "lemma", "prop", "proposition", "cor", "corollary", "def", "definition", "assump"
-KINDS += "assumption", "asm", "alg", "algorithm", "eq", "eqn", "equation", "fig", "figure", "tab", "table", "sec", "section"
-NUMBERS = "1", "2", "2a", "3.1", "4", "5", "6", "7.1", "9", "21", "22", "25", "A.2", "A.2a", "a2", "A.5", "A1", "B.2", "2(b)"
+KINDS += (
+    "assumption",
+    "asm",
+    "alg",
+    "algorithm",
+    "eq",
+    "eqn",
+    "equation",
+    "fig",
+    "figure",
+    "tab",
+    "table",
+    "sec",
+    "section",
+)
+NUMBERS = (
+    "1",
+    "2",
+    "2a",
+    "3.1",
+    "4",
+    "5",
+    "6",
+    "7.1",
+    "9",
+    "21",
+    "22",
+    "25",
+    "A.2",
+    "A.2a",
+    "a2",
+    "A.5",
+    "A1",
+    "B.2",
+    "2(b)",
+)
 LISTS = "Theorems 1 and 2", "theorems 1, 2", "theorems 1, and 2", "theorem 1 & 2", "theorems 1 & 2", "theorems 1 to 2"
-LISTS += "theorems 1,2 and 9", "eqs. (2) and (21)", "(21) to (25)", "(2), (21)", "lemmas A.1 to A.2", "eq 20 to 26", "(25)", "eqs. 21 to 25"
-OTHERS = "QuickLoRA v1 Theorem 1", "quick lora version 2", "quick-v2", "v2 eq 2", "version 1", "slow fl", "Slow_FL def 5"
-OTHERS += "slower theorem 9", "theorem 9 of SlowER", "proof of theorem 1", "quick v1 thm 1 proof", "the rate of corollary A-5"
-OTHERS += "corollary A–5", "rate of corollary 9", "total20", "section 4", "section 4.1", "sec 4 rank", "theorem", "QuickLoRA"
+LISTS += (
+    "theorems 1,2 and 9",
+    "eqs. (2) and (21)",
+    "(21) to (25)",
+    "(2), (21)",
+    "lemmas A.1 to A.2",
+    "eq 20 to 26",
+    "(25)",
+    "eqs. 21 to 25",
+)
+OTHERS = (
+    "QuickLoRA v1 Theorem 1",
+    "quick lora version 2",
+    "quick-v2",
+    "v2 eq 2",
+    "version 1",
+    "slow fl",
+    "Slow_FL def 5",
+)
+OTHERS += (
+    "slower theorem 9",
+    "theorem 9 of SlowER",
+    "proof of theorem 1",
+    "quick v1 thm 1 proof",
+    "the rate of corollary A-5",
+)
+OTHERS += (
+    "corollary A–5",
+    "rate of corollary 9",
+    "total20",
+    "section 4",
+    "section 4.1",
+    "sec 4 rank",
+    "theorem",
+    "QuickLoRA",
+)
 OTHERS += "lemma", "THM-1", "slow/corollary-a.5-rate", "2", "definition five", "words only", "v1"
 
 
@@ -55,24 +133,55 @@ def ids_and_prefixes():
 def kinds_and_numbers():
     for kind in KINDS:
         yield kind, {number: _ids(found) for number in NUMBERS if (found := NAMES.find(f"{kind} {number}"))}
-        yield [kind, *(_ids(NAMES.find(f"{kind}{sign}2")) for sign in (".", "s ", "-", "", ". ", " ("))]
+
+
+def signs_between_kind_and_number():
+    for sign in (".", "s ", "-", "", ". ", " (", ":", "#", "_", "/", "–", "!"):
+        yield sign, [_ids(NAMES.find(f"{kind}{sign}2")) for kind in ("thm", "eq")]
 
 
 def lists_and_other_names():
     for asked in (*LISTS, *OTHERS):
         spoken = NAMES.understood(asked)
         parts = spoken and [sorted(spoken.papers), spoken.kind, spoken.numbers, sorted(spoken.words)]
-        yield asked, _ids(NAMES.find(asked)), parts, NAMES.nearest(asked), [sorted(part) for part in NAMES.subject(asked)]
+        yield (
+            asked,
+            _ids(NAMES.find(asked)),
+            parts,
+            NAMES.nearest(asked),
+            [sorted(part) for part in NAMES.subject(asked)],
+        )
 
 
 def nearest_numbers():
-    for asked in ("theorem 3", "theorem 8", "lemma A.3", "lemma 2", "eq 23", "eq 26", "(3)", "3", "3.1", "slow theorem 1"):
+    for asked in (
+        "theorem 3",
+        "theorem 8",
+        "lemma A.3",
+        "lemma 2",
+        "eq 23",
+        "eq 26",
+        "(3)",
+        "3",
+        "3.1",
+        "slow theorem 1",
+    ):
         yield asked, NAMES.nearest(asked)
-    for asked in ("corollary A.6", "figure 3", "quick theorem 2", "section 5", "assumption 1", "algorithm 7", "slow/alg-7"):
+    for asked in (
+        "corollary A.6",
+        "figure 3",
+        "quick theorem 2",
+        "section 5",
+        "assumption 1",
+        "algorithm 7",
+        "slow/alg-7",
+    ):
         yield asked, NAMES.nearest(asked)
 
 
 def names_in_rows():
     yield {one.id: NAMES.as_rows(one.id) for one in STATEMENTS}
     yield NAMES.vocabulary, sorted(NAMES.known)
-    yield [owner(version, papers) for version in ("a-b", "a", "ab", "a-b-c", "b") for papers in (["a"], ["a", "a-b"], [])]
+    yield [
+        owner(version, papers) for version in ("a-b", "a", "ab", "a-b-c", "b") for papers in (["a"], ["a", "a-b"], [])
+    ]

@@ -201,7 +201,10 @@ def answers_of_prompts():
     yield lists, texts.causal
     ended, begun = torch.where(data.y == 4, 6, data.y), torch.where(data.y == 1, 6, data.y)
     for y in (ended, begun):
-        yield Answers(lambda ids: " ".join(map(str, ids)), {"mine": seen}).test(network, {}, data._replace(y=y)), lists[-1]
+        yield (
+            Answers(lambda ids: " ".join(map(str, ids)), {"mine": seen}).test(network, {}, data._replace(y=y)),
+            lists[-1],
+        )
     for names in (["exact_match"], ["choice", "exact_match"], ["exact"], [], ["math:fsum", "choice"]):
         found = refused(answers_of, names, SimpleNamespace(decode=lambda ids, skip_special_tokens: str(ids)))
         yield found if isinstance(found, str) else [[*found.metrics], found.choice, found.decode([1, 2])]
