@@ -62,7 +62,7 @@ def failed_runs_by_line():
 
 def lines_that_a_few_columns_identify():
     others = ("IID", 1, "FedAvg"), ("IID", 1, "FedLin"), ("skewed", 4, "FedLin")
-    for lines in ((A, B), (B, A), (A, C), (A, D), (C, A, B), (A, others[0]), (A, B, *others), (D, C, B, A), (A,)):
+    for lines in ((A, B), (B, A), (A, C), (C, A, B), (A, others[0]), (A, B, *others)):
         ends = [(line, seed, 0.3, nan, seed < place) for place, line in enumerate(lines) for seed in range(3)]
         low = [(line, 99, rate, 0.9 - rate, 0) for line in lines for rate in (0.1, 0.101, 0.3)]
         table = _table(*low, ends=ends)
