@@ -323,8 +323,8 @@ def environment_of(device: str) -> dict[str, Any]:
     return {**machine(), "device": named, "packages": package_versions(PACKAGES)}
 
 
-def main() -> int:
-    """Make runs of figures within a time, and pack them."""
+def options_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("ids", nargs="+", metavar="ID", help="figures with training runs, the most important first")
@@ -340,7 +340,12 @@ def main() -> int:
     add("--lines", nargs="*", default=("*",), metavar="PATTERN", help="only these lines, such as '*, 32'")
     add("--pack", type=Path, metavar="FILE", help="archive to write, such as runs.tar.gz")
     add("--most", type=float, default=15.0, metavar="MIB", help="largest size of the archive; default: 15")
-    options = parser.parse_args()
+    return parser
+
+
+def main() -> int:
+    """Make runs of figures within a time, and pack them."""
+    options = options_parser().parse_args()
     settings = Settings(options.scale, data_root=options.root, runs=options.store)
     designs = []
     for figure in select(options.ids):

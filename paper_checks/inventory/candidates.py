@@ -70,7 +70,7 @@ _SPACE = re.compile(r"\\in\s*\\(?:mathbb|mathcal|mathrm|R|N|Z|C)(?![A-Za-z])")
 """Membership in a space."""
 _NAMES = re.compile(
     r"^(?:where|here|with|let|given|denote|define|we (?:let|write|denote|define|set|use|call)|"
-    r"to formali[sz]e|for example|e\.g\.|suppose|assume|"
+    r"to formali[sz]e|for example|e\.g(?=\.)|suppose|assume|"
     r"consider|recall|note that we|proof)\b|\b(?:denotes?|is denoted|are denoted|is defined|are defined|"
     r"stand(?:s)? for|"
     r"refers? to|is called|are called|we (?:call|define)|assume we have|"

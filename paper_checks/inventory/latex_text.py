@@ -41,7 +41,7 @@ _DROPPED = re.compile(
     r"\\(?:label|lstlistinglabel|lstinputlisting|vspace|hspace|vskip|hskip|index|pagestyle|thispagestyle|bibliographystyle|bibliography|setlength|"
     r"addtolength|setcounter|addtocounter|includegraphics|usepackage|color|definecolor|input|include|phantomsection|"
     r"addcontentsline|lean|leanok|notready|discussion|fontsize|raisebox|rule|"
-    r"graphicspath|captionsetup|resizebox|scalebox|renewcommand|looseness)\*?"
+    r"graphicspath|captionsetup|resizebox|scalebox|renewcommand|looseness)(?![A-Za-z])\*?"
     r"\s*(?:\[[^\]]*\])*\s*(?:\{[^{}]*\})*"
 )
 _ACCENT = re.compile(r"\\(?:[\"'`^~=.]|[cvuHkrbdt](?![A-Za-z]))\s*(?:\{\\?[A-Za-z]*\}|\\?[A-Za-z])")

@@ -19,7 +19,8 @@ _BINARY = frozenset("+−-±∓×·∖∪∩⊕⊗⊞∘")
 _OPENING, _CLOSING = frozenset("([{⌊⌈⟨"), frozenset(")]}⌋⌉⟩")
 _BARS = frozenset("|‖")
 _ACCENTS = {"~": "\u0303", "^": "\u0302", "¯": "\u0304", "˙": "\u0307", "ˇ": "\u030c", "→": "\u20d7"}
-_NAMED_ACCENTS = {"~": "tilde", "^": "hat", "¯": "bar", "˙": "dot", "ˇ": "check", "→": "vec"}
+_ACCENTS |= {"―": "\u0305", "¨": "\u0308"}
+_NAMED_ACCENTS = {"~": "tilde", "^": "hat", "¯": "bar", "˙": "dot", "ˇ": "check", "→": "vec", "―": "bar", "¨": "ddot"}
 _UP = dict(
     zip(
         "0123456789+−=()abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRUVW⊤*⋆′″",

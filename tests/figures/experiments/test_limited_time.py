@@ -27,15 +27,20 @@ def given(lines=LINES, rates=(0.1,), seeds=2, **more):
 
 
 def test_runs_are_those_of_the_experiment(tmp_path):
-    design, said = given(), []
-    settings = Settings(seed=1, runs=tmp_path / "runs")
-    assert make_runs(Work([design], settings), 1, 300.0, say=said.append) == 0
-    assert said[-1] == "8 runs have ended, 0 are left"
+    personal = Line({"method": "pFed"}, "pfedlora-1", "quadratics", {"clients": 2, "rank": 1}, "personal_loss")
+    choosing = Design((replace(personal, tuned=True),), 3, 2, (0.1, 0.2), 2)
+    settings, said = Settings(seed=1, runs=tmp_path / "runs"), []
+    assert make_runs(Work([given(), choosing], settings), 1, 300.0, say=said.append) == 0
+    assert said[-1] == "16 runs have ended, 0 are left"
+    assert [line.partition(": ")[2] for line in said if "s on cpu: pFed, seed 199, " in line] == [
+        f"pFed, seed 199, tries rate {rate}" for rate in ("0.1", "0.2", "0.02", "0.01", "0.002", "0.001")
+    ]
     made = {run.folder.name for run in find_runs(tmp_path / "runs")}
-    table = run_design(design, settings)
+    table, other = run_design(given(), settings), run_design(choosing, settings)
     assert {run.folder.name for run in find_runs(tmp_path / "runs")} == made
     assert set(table.stage) == {RUN}
-    assert len(made) == 8
+    assert set(other[other.stage == RUN].rate) == {0.001}
+    assert len(made) == 16
 
 
 ENDLESS = """

@@ -2,7 +2,9 @@
 
 import pytest
 
+from paper_checks.inventory.candidates import statements
 from paper_checks.inventory.document import Place
+from paper_checks.inventory.latex_text import plain_words
 from paper_checks.inventory.reading import read_document
 
 BOOK = {
@@ -439,3 +441,18 @@ def test_an_algorithm_or_a_table_in_a_figure_has_the_number_of_its_own_kind(tmp_
     assert [(one.kind, one.number) for one in document.references] == [
         ("algorithm", "1"), ("algorithm", "2"), ("table", "1"), ("figure", "2" if caption else "1")
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("begin", "states"), [("Every", True), ("For example, every", False), ("E.g., every", False), ("E.g. every", False)]
+)
+def test_an_example_states_nothing(tmp_path, begin, states):
+    (tmp_path / "p.md").write_text(f"{begin} big matrix of this model has $x = 1$ and always holds.\n")
+    assert len(list(statements(read_document(str(tmp_path / "p.md"))))) == states
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [(r"\leanok We have it.", "We have it."), (r"The \rulers of \lean{a} it.", "The of it.")]
+)
+def test_commands_are_dropped_whole(text, words):
+    assert " ".join(plain_words(text).split()) == words

@@ -25,6 +25,8 @@ CLAIMS = Ledger.of().select()
         (r"a^T(b^{T+1})^\top", "a^T(b^(T + 1))ᵀ", "a^T(b^(T + 1))^T"),
         (r"\log(1-x) < -x", "log(1 − x) < −x", "log(1 - x) < -x"),
         (r"\mathrm{srank}(H_{\mathrm{true}})", "srank(Hₜᵣᵤₑ)", "srank(H_true)"),
+        (r"\overline x + \ddot y", "x\u0305 + y\u0308", "xbar + yddot"),
+        (r"\overline{xy}^2", "bar(xy)²", "bar(x y)^2"),
         (r"\nabla_{\tilde S}L", "∇_S̃ L", "grad_Stilde L"),
         (r"\begin{pmatrix}a & b\\0 & c\end{pmatrix}", "(a, b; 0, c)", "(a, b; 0, c)"),
         (r"f''", "f''", "f''"),

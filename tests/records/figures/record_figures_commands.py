@@ -12,6 +12,7 @@ from drawings import picture
 from recording import refused
 
 from figures import command, run_curves, runs_command
+from figures.experiments import limited_time
 from runs.listing import FoundRun, find_runs
 
 
@@ -40,6 +41,10 @@ def options_of_figures_and_spectra():
 
 def options_of_runs():
     return _options(_parser(runs_command.declare))
+
+
+def options_of_runs_within_a_time():
+    return _options(limited_time.options_parser())
 
 
 def options_with_stored_scales():

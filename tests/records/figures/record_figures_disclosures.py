@@ -60,6 +60,24 @@ def failed_runs_by_line():
     yield disclosures.failed_runs(_table(ends=ends[1:4])), disclosures.failed_runs(pd.DataFrame({"stage": ["run"]}))
 
 
+def lines_that_a_few_columns_identify():
+    others = ("IID", 1, "FedAvg"), ("IID", 1, "FedLin"), ("skewed", 4, "FedLin")
+    for lines in ((A, B), (B, A), (A, C), (C, A, B), (A, others[0]), (A, B, *others)):
+        ends = [(line, seed, 0.3, nan, seed < place) for place, line in enumerate(lines) for seed in range(3)]
+        low = [(line, 99, rate, 0.9 - rate, 0) for line in lines for rate in (0.1, 0.101, 0.3)]
+        table = _table(*low, ends=ends)
+        yield disclosures.failed_runs(table), disclosures.rates_at_an_end(table), disclosures.close_rates(table)
+
+
+def tables_without_a_column():
+    table = _table(*LOW, ends=[(A, 0, 0.3, nan, 1), (B, 0, 0.1, 0.5, 0)])
+    for name in ("stage", "seed", "failed", "rate", "value", "bytes"):
+        given = table.drop(columns=name)
+        yield name, disclosures.failed_runs(given)
+        if name in ("stage", "failed", "rate", "value"):
+            yield disclosures.rates_at_an_end(given)
+
+
 def borrowed_rates():
     ends = [(line, 0, rate, 0.5, 0) for line, rate in ((A, 0.3), (B, 0.1), (C, 0.3), (D, nan))]
     yield (

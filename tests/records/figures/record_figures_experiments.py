@@ -129,6 +129,10 @@ def rates_to_try_next():
         ({(rate, 0): 0.9 - rate for rate in (0.1, 0.3, 0.03, 0.01, 0.003, 0.001)}, "laptop"),
     ):
         yield rates.next_tries(values, grid, scale), rates.best_rate(values) if values else None
+    decades = sorted({float(f"{rate * 10.0**power:.12g}") for rate in (0.1, 0.8) for power in range(-2, 3)})
+    for shown in range(3, len(decades) + 1):
+        for tried, sign in ((decades[:shown], 1), (decades[-shown:], -1)):
+            yield rates.next_tries({(rate, 0): 0.5 + sign * rate / 1000 for rate in tried}, (0.1, 0.8))
     yield rates.next_tries(first, (0.1,)), rates.next_tries({}, (0.5, 0.2, 0.05))
     yield rates.next_tries({(0.5, 0): 0.9, (0.2, 0): 0.1, (0.05, 0): 0.1}, (0.5, 0.2, 0.05))
     yield rates.next_tries({(0.5, 0): 0.1, (0.2, 0): 0.1, (0.05, 0): 0.9}, (0.5, 0.2, 0.05))
@@ -220,6 +224,10 @@ def plans_by_machine():
     lines = [Planned(f"line {place}", 3 - place, 5 + place, cost) for place, cost in enumerate(costs)]
     yield plan_table(lines, ("a", "b", "b")), plan_table(lines[1:2], ("a",)), SUSTAINED
     yield plan_table([Planned("long", 4, 2, Cost(operations=5e18, bytes=10**12))], ("a", "a"))
+    yield [
+        plan_table([Planned("a", runs, 2, Cost(4e16, 10)), Planned("b", 1, 2, Cost(9e16, 10))], ("one", "two"))[-1]
+        for runs in (1, 2, 3, 4)
+    ]
 
 
 def costs_that_are_announced():
@@ -230,6 +238,7 @@ def costs_that_are_announced():
         ([Design((line,), 4, 0, (0.1, 0.3), 4), Design((other,), 10**13, 3)], {"slots": ("a",)}),
         ([Design((other,), 10**11, 3)], {"slots": ("a",)}),
         ([Design((line,), 4, 1)], {"scale": "paper"}),
+        ([Design((line, replace(line, tuned=False)), 4, 2, (0.1,))], {"slots": ("a",)}),
         ([Design((line,), 4, 1, (0.1, 0.3))], {"scale": "paper", "slots": ("a",)}),
         ([Design((line,), 4, 1)], {}),
     ):
@@ -249,6 +258,7 @@ def values_in_tables():
             ("x", (None, 3)),
             ("flip", (True, False)),
             ("rate", (0.5, 1e-5)),
+            ("rate", (1e5, 0.1 + 0.2, 2.0)),
         ),
         *(
             ("layers", ("*.layer.11.*.q, *.layer.4.*",)),

@@ -111,6 +111,13 @@ def means_of_which_most_are_possible():
         yield n, value, said(grim, document(_table("Group | n | mean", f"a | {n} | {value}", "b | 4 | 3.25")))
 
 
+def deviations_next_to_means_and_rates():
+    for name in ("mean", "accuracy", "rate", "% correct"):
+        for value in ("3.47 (0.2)", "3.47 ± 0.2", "3.47", "3.47 [0.2]"):
+            rows = (f"a | 20 | {value}", "b | 4 | 3.25", "c | 20 | 3.45 ± 0.1")
+            yield name, value, said(grim, document(_table(f"Group | n | {name}", *rows)))
+
+
 def totals_near_and_far():
     for last in (0, 2, 3, 4, 16, 17, 18):
         rows = ["a | 5 | 5", "b | 4 | 6", f"c | {last} | 5"]
@@ -143,6 +150,10 @@ def formulas_and_how_long_they_must_be():
         other = [f"{left} = {' + '.join(names)} {sign} 1" for left, sign in zip("aZ", "+-", strict=True)]
         yield length
         yield [len(said(formulas, document(displays=[display(one), display(two)]))) for one, two in (sides, other)]
+    for left, relation in (("a", "="), ("", "="), ("a", r"\le"), ("a <", "="), ("+ a", "="), ("-", "=")):
+        rows = [f"{left} {relation} b + c + d + e + f + g + h {sign} 1" for sign in "+-"]
+        yield left, relation, len(said(formulas, document(displays=[display(one) for one in rows])))
+        yield len(said(formulas, document(displays=[display("p = q", rows[0]), display("p = q", rows[1])])))
     long = f"a = {' + '.join('bcdefghnowxyzABCDE')}"
     for end in (" + 12 - 3", " + 1 - 3 + 4", " - 1 + 22 - 33", "^2", "^{23}", "^1", "!", "_2", " x", " + x"):
         yield end, len(said(formulas, document(displays=[display(long), display(long + end)])))

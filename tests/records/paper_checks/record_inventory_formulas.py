@@ -58,6 +58,13 @@ RATES = (
 )
 
 
+SPECIAL = (
+    *(r"\to", r"\in", r"\quad", r"\geq", r"\ge", r"\leq", r"\le", r"\int", r"\prod", r"\sum", r"\end", r"\begin"),
+    *(r"\widetilde", r"\hat", r"\tilde", r"\bar", r"\operatorname", r"\text", r"\mathcal", r"\mathbf", r"\mathrm"),
+    *(r"\eta", r"\cdot", r"\times", r"\log"),
+)
+
+
 def _rate(rate):
     return (
         rate
@@ -73,6 +80,9 @@ def rates_as_algebra():
     for text in RATES:
         yield text, _rate(read_rate(text)), _rate(read_exactly(text))
     yield symbols(read_rate(r"\frac{a}{b} + c^2")), symbols(read_rate("1"))
+    for name in SPECIAL:
+        yield name, _rate(read_rate(f"a {name} b")), _rate(read_rate(f"{name} {{b}} c"))
+        yield _rate(read_rate(rf"{name}{{b}}^2 c")), _rate(read_exactly(rf"2 {name} b c"))
     deep = "(" * 19 + "a" + ")" * 19
     yield read_rate(deep) is None, read_rate(f"({deep})") is None
     yield read_rate("+".join(f"a_{k}" for k in range(40))) is None
@@ -323,6 +333,9 @@ By \cref{thm:a} and \ref{none}, \eqref{eq:x,eq:y} hold; see Lemma~\ref{lem:b} an
         "\nTable 1. A table.\n"
     )
     yield said(dangling, plain(words)), said(unused, plain(words))
+    for count in (1, 2, 3, 4, 5):
+        again = "\n".join(rf"\begin{{lemma}}\label{{l}} $x = {at}$. \end{{lemma}}" for at in range(count))
+        yield count, said(dangling, latex(again)), said(dangling, latex(rf"{again} By \cref{{l}}, it is."))
     foreign = document(
         items=[item("lemma", "1", "x")],
         references=[

@@ -47,6 +47,11 @@ def a_paper_as_a_list():
     for width in (60, 100):
         yield listing(latex(BODY), width).splitlines()
     yield listing(latex("Words only."), 20, "...").splitlines()
+    for count in (9, 10, 11, 14):
+        sentences = "\n\n".join(f"Our method {at} needs {at + 2} times fewer rounds than SGD." for at in range(count))
+        yield listing(latex(rf"\section{{One}}{sentences}"), 80).splitlines()[-5:]
+        formulas = "\n\n".join(f"The norm of the gradient {at} is $x_{at} > 2$." for at in range(count))
+        yield listing(latex(rf"\section{{One}}{formulas}"), 80, "...").splitlines()[-5:]
     yield [plural(kind, number) for kind in ("lemma", "corollary") for number in (1, 2)]
 
 
@@ -302,6 +307,9 @@ def conditions_and_their_branches():
             r"\newcommand{\a}{\iffoo x\fi} b",
             r"\let\ifq=\iftrue \ifq a\else b\fi",
             r"\ifcase 1 a\or b\fi",
+            r"\iftrue a\or b\else c\or d\fi e",
+            r"\iffalse a\or b\else c\or d\fi e",
+            "\\newif\\ifp\n\\unless\\ifp a\\else b\\fi\\else c",
         ),
         "\\newif\\ifp\n\\ifdefined\\x\n\\ptrue\n\\fi\n\\ifp a\\else b\\fi",
     ):
@@ -324,6 +332,7 @@ def verbatim_text_and_labels_of_listings():
             "\\begin{lstlisting}\n[label=no]\n\\end{lstlisting}",
             "\\begin{minted}{c} \\label{m} \\end{minted}",
             "\\begin{comment}\n\\end{verbatim}\n\\end{comment}e",
+            "\\begin{lstlisting} x\n\\end{verbatim} $y$ \\begin{comment}\n\\end{lstlisting} b \\end{minted}",
         ),
         "\\begin{verbatim}\\label{v}",
     ):
@@ -354,6 +363,12 @@ def latex_as_words():
         yield text, readable.words(text), plain_words(text)
     for body, environment in (
         (r"a &= b \\", "align"),
+        (r"a = b \\", "align"),
+        (r" a = b \\ ", "equation"),
+        (r"a = b \\", ""),
+        (r"a \& b & c", ""),
+        (r"\begin{subequations} \displaystyle a \end{subequations} \tag*{x{y}} \notag", "displaymath"),
+        (r"\ensuremath{a} \textstyle b \limits_c \displaystyles \label {q}", "math"),
         (r"a &= b", ""),
         (r"{2} a \\ b", "alignat"),
         (r"a \label{x} \nonumber", "equation"),

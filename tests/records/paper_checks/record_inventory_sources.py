@@ -245,6 +245,15 @@ def sources_of_several_files():
     yield _read(_folder(a_dot_tex="\\documentclass{k}\n\\ifk a\\fi", k_dot_cls="\\newif\\ifk"))
 
 
+def files_that_include_one_another():
+    for count in (40, 41, 42):
+        chain = {f"f{at}_dot_tex": f"{at}\n\\input{{f{at + 1}}}" for at in range(1, count)}
+        found = _read(_folder(main_dot_tex="\\documentclass{x}\n\\input{f1}", **chain, **{f"f{count}_dot_tex": "end"}))
+        yield count, found if isinstance(found, str) else found[1][-3:]
+    for wanted in ("a.tex", "a.png", "a", "#1", "\\jobname", "a.ltx", ""):
+        yield wanted, _read(_folder(m_dot_tex=f"\\documentclass{{x}}\n\\input{{{wanted}}}\\include {{b}}"))[3]
+
+
 def archives():
     def zipped(path):
         with zipfile.ZipFile(path, "w") as packed:
@@ -286,6 +295,13 @@ def claims_without_checks():
     for sentences in (False, True):
         for stub in stubs_of(_paper(), "my-paper", sentences):
             yield stub.id, stub.module, stub.uses, stub.look, stub.of, stub.item.name
+    used = latex(
+        r"""\begin{figure}\caption{A figure.}\label{f}\end{figure}\begin{table}\caption{T.}\label{t}\end{table}
+\begin{algorithm}\caption{A.}\label{a}\end{algorithm}\begin{equation}\label{e} g = h \end{equation}
+\begin{lemma}\label{l} By \cref{f}, \cref{t}, \cref{a}, \eqref{e} and \cref{l}, $a = b$. \end{lemma}
+\begin{theorem} By \cref{l}. \end{theorem}\begin{proof} By \cref{t}, \cref{f} and \cref{l}. \end{proof}"""
+    )
+    yield [(stub.id, stub.uses) for stub in stubs_of(used, "p")]
     double = document(
         items=[
             item("lemma", "1", "a"),

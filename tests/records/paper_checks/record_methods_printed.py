@@ -1,7 +1,7 @@
 """Records of printed numbers, orders and counts, of relations, units and statements of several parts."""
 
 from dataclasses import replace
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -143,6 +143,11 @@ def relations_and_their_excess():
         {"left": F(1, 3), "right": 1 / 3},
     ):
         yield refused(lambda fields=fields: Relation(**({"name": "r", "left": 1.0, "right": 1.0} | fields)).excess)
+    decimal = Decimal("1." + "0" * 30 + "1")
+    for name in ("left", "right", "error", "size"):
+        one = Relation("r", **({"left": F(1), "right": F(1)} | {name: decimal}))
+        with localcontext(prec=5):
+            yield name, str(getattr(one, name)), one.excess, one.loose
     yield Relation("r", Decimal("0.1"), F(1, 10)).excess, Relation("r", np.float32(0.1), 0.1).distance
 
 

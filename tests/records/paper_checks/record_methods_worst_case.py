@@ -127,6 +127,7 @@ def problems_of_several_settings():
     for setting in (
         *(Setting(FEDLIN, 2, 1, F(1, 4)), Setting(FEDLIN, 1, 2, F(1, 4)), Setting(FEDAVG, 2, 2, F(1, 4), goal="drift")),
         Setting(FEDAVG, 3, 1, F(1, 4), spread=F(2), mean=F(1, 2)),
+        Setting(FEDAVG, 1, 1, F(1, 4), F(-1, 5), mean=F(1, 2)),
         Setting(FEDAVG, 1, 1, F(1, 4), F(0), spread=F(2), mean=F(1, 2), goal="drift"),
         Setting(SIMPLIFIED, 2, 1, F(1, 4), F(-1, 3), alignment=((F(1, 4), F(3)),), outside=F(1, 5), mean=F(1, 4)),
     ):

@@ -102,6 +102,28 @@ def formulas_with_breaks_and_in_full_size():
         yield [str(one) for one in to_mathml(latex)], [str(one)[:60] for one in to_mathml(latex, True)]
 
 
+def powers_and_indices_of_every_sign():
+    signs = "0123456789+-=()abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    names = (r"\top", r"\star", r"\prime", r"\beta", r"\gamma", r"\rho", r"\varphi", r"\chi", r"\phi", r"\eta", "*")
+    yield [plain_text(f"$X^{{{sign}}}$ $X_{{{sign}}}$ $X^{{2{sign}}}_{{1{sign}}}$") for sign in (*signs, *names)]
+    yield [plain_text(rf"$\frac{{{a}}}{{{b}}} x$") for a in (1, 2, 3, 5) for b in (2, 3, 4, 5, 8)]
+    accents = ("tilde", "hat", "bar", "dot", "check", "vec", "widetilde", "widehat", "overline", "ddot")
+    yield [
+        [plain_text(rf"$\{name}{{{of}}}$", *to) for of in ("x", "xy") for to in ((), ("ascii",))] for name in accents
+    ]
+
+
+def elements_of_mathml():
+    for latex in (
+        *(r"a \quad b \, c", r"\displaystyle \sum_{i=1}^n i", r"\textstyle \sum_i i", r"\sqrt{a} \sqrt[3]{b}"),
+        *(r"\underbrace{a}_{b}", r"\overline{a} \underline{b}", r"\overset{a}{=} \underset{b}{\max}", r"\text{a b}"),
+        *(r"\phantom{a} b", r"\boxed{a}", r"\smash{a}", r"\cancel{a}", r"\binom{n}{k}", r"\mathbf{a} \mathcal{B}"),
+        *(r"\begin{cases} a & b \\ c & d \end{cases}", r"\big( a \Big| b \bigg)", r"\color{red} a", r"\href{x}{a}"),
+        *(r"\hspace{1em} a", r"\mathop{a}\limits_b", r"a \stackrel{b}{=} c", r"\xrightarrow{a}", r"\not= \nleq"),
+    ):
+        yield latex, refused(lambda latex=latex: [str(one) for one in to_mathml(latex)])
+
+
 def formulas_that_cannot_be_converted():
     for latex in BROKEN:
         yield refused(lambda latex=latex: [str(one) for one in to_mathml(latex)]), plain_text(f"a ${latex}$ b")

@@ -235,6 +235,11 @@ def lists_that_are_split():
         ("", 5),
     ):
         yield report_cards.split_finding(text, most), report_cards.entries(text), report.head_and_rest(text, most)
+    for length in (418, 419, 420, 421, 422):
+        first = "a" * (length - 1)
+        yield length, [len(part) for part in report_cards.split_caption(f"{first}. Next. Last.")]
+        first, rest = report_cards.split_finding(f"{'a' * (length - 3)}; b; c")
+        yield len(first), rest
     text = "Loss by round, cf. $L. M$. Bands: all seeds. Five seeds. $x$ is last."
     for most in (10, 26, 43, 44, 45, 57, 69, 100):
         yield report_cards.split_caption(text, most)

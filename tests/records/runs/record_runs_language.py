@@ -126,6 +126,11 @@ def problems_that_are_refused():
     for named in ({"metrics": ("f2",)}, {"answers": Answers(str, {})}, {"train": causal}, {"layers": "embed, score"}):
         yield refused(lambda **named: _problem(False, **named).name, **named)
     yield refused(lambda: _problem(train=replace(causal, input_ids=causal.input_ids + 5)).name)
+    for label in (-1, 0, 2, 3):
+        for split in ("train", "test"):
+            texts = _texts(False, 3 + 3 * (split == "train"), split)
+            wrong = replace(texts, labels=torch.where(texts.labels == 1, label, texts.labels))
+            yield label, split, refused(lambda named: _problem(False, **named).name, {split: wrong})
 
 
 class _OfItsBatch(_Model):
@@ -194,6 +199,12 @@ def answers_of_prompts():
     ):
         yield refused(answers.test, network, {}, data)
     yield lists, texts.causal
+    ended, begun = torch.where(data.y == 4, 6, data.y), torch.where(data.y == 1, 6, data.y)
+    for y in (ended, begun):
+        yield (
+            Answers(lambda ids: " ".join(map(str, ids)), {"mine": seen}).test(network, {}, data._replace(y=y)),
+            lists[-1],
+        )
     for names in (["exact_match"], ["choice", "exact_match"], ["exact"], [], ["math:fsum", "choice"]):
         found = refused(answers_of, names, SimpleNamespace(decode=lambda ids, skip_special_tokens: str(ids)))
         yield found if isinstance(found, str) else [[*found.metrics], found.choice, found.decode([1, 2])]

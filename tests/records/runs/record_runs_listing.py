@@ -128,6 +128,11 @@ def tables_that_no_run_wrote(folder):
         found = refused(find_runs, _store(folder, head + rows))
         yield found if isinstance(found, str) else found[0].rows
     yield refused(find_runs, _store(folder, "round,loss,loss\n0,1,2\n"))
+    for name in ("metrics.csv", "ledger.csv"):
+        place = _store(folder)
+        (place / name).unlink()
+        found = refused(find_runs, place)
+        yield found if isinstance(found, str) else [[run.rows, run.done] for run in found]
     yield refused(find_runs, _store(folder, "round,\n0,1\n"))
 
 
@@ -238,6 +243,17 @@ def an_index_and_its_digest(folder):
         known_digest(folder, {"earlier": 7}, "x"),
         known_digest(folder, {}, "x"),
     )
+    checkpoints = folder / "checkpoints"
+    checkpoints.mkdir()
+    yield last_index(folder)
+    (checkpoints / "round-000002.json").write_bytes(sign_index({"a": 2}))
+    (checkpoints / "round-1000000.json").write_bytes(sign_index({"a": 3}))
+    yield last_index(folder)
+    (checkpoints / "round-000003.json").write_bytes(b"{}")
+    (checkpoints / "round-000004.json").symlink_to("round-000004.json")
+    (checkpoints / "round-000005.json").mkdir()
+    (checkpoints / "within-000009.json").write_bytes(sign_index({"a": 9}))
+    yield last_index(folder)
     record = FolderRecord(folder)
     record.write({folder / "settings.json": b"{}"})
     yield recorded_edit(folder), is_edited(folder), known_digest(folder, {"earlier": 7}, "x")

@@ -361,6 +361,10 @@ def curvatures_of_clients():
     for number, operator in curvatures(made, start, (1, SERVER), double=True):
         vector = _numbers(27, step=0.7)
         yield number, (operator @ vector)[:4], samples_of(made, number)
+    single = _made(_perceptron().float(), [[0, 1]], (X.float(), Y), (TEST[0].float(), TEST[1]))
+    for double in ({}, {"double": False}, {"double": True}):
+        ((_, operator),) = curvatures(single, single.start, (0,), **double)
+        yield refused(lambda: (operator @ np.ones(27)).dtype)  # noqa: B023
 
 
 class Conv1D(nn.Module):

@@ -1,9 +1,11 @@
 """Records of what silos and servers are given: starts, evaluations, losses, data and their fingerprints."""
 
 import functools
-from datetime import date
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import PurePosixPath
+from uuid import UUID
 
 import numpy as np
 import torch
@@ -16,6 +18,16 @@ from runs.silos.given import check_start, measure
 from runs.silos.norms import largest_squarable
 
 DOUBLE = torch.float64
+SINGLE = (
+    (date, (2020, 1, 2), date(2020, 1, 2), date(2020, 1, 3)),
+    (time, (1, 2, 3), time(1, 2, 3), time(1, 2, 4)),
+    (timedelta, (1, 2), timedelta(1, 2), timedelta(1, 3)),
+    (datetime, (2020, 1, 2, 3), datetime(2020, 1, 2, 3), datetime(2020, 1, 2, 4)),
+    (Decimal, ("1.50",), Decimal("1.50"), Decimal("1.51")),
+    (Fraction, (2, 3), Fraction(2, 3), Fraction(3, 2)),
+    (UUID, ("0" * 31 + "1",), UUID(int=1), UUID(int=2)),
+)
+"""Kinds of single values: arguments, an equal value, and another."""
 
 
 def starts_that_are_checked():
@@ -104,6 +116,7 @@ def fingerprints_of_equal_and_other_data():
         [[1, 2], (1, 2), [2, 1], np.array([1, 2]), torch.tensor([1, 2])],
         [1, 1.0, True, "1", b"1", Decimal(1), np.int64(1), None],
         [date(2020, 1, 2), date(2020, 2, 1), PurePosixPath("a"), "a", torch.float32, "torch.float32"],
+        *([one, kind(*given), other] for kind, given, one, other in SINGLE),
         [functools.partial(max, 1), functools.partial(max, 2), functools.partial(min, 1), max, min],
         [np.array([[1, 2]]), np.array([1, 2]), np.array([1, 2], ">i8"), np.array([1, 2], np.int32), np.array([1, 3])],
         [np.ma.masked_array([1, 2], [0, 1]), np.ma.masked_array([1, 2], [1, 0]), np.array([1, 2])],

@@ -77,6 +77,8 @@ def messages_and_their_limits():
         yield refused(read, message, Limits(**limits))
     for text in ("[1]", "{", '{"a": NaN}', "1"):
         yield refused(read, Message(text, {}), Limits())
+    for number in (0.5, 10**20, float("nan"), float("inf"), -float("inf")):
+        yield refused(to_json, {"a": [number]})[:10]
     for most in (1e-7, 1e-6, 1, 0.5, 1e9, 1.1e9, True, "1", float("nan")):
         found = refused(Limits.of_megabytes, most)
         yield found if isinstance(found, str) else found.bytes

@@ -192,3 +192,8 @@ def layouts_of_tensors():
         yield layout[:1], shift, again.stride(), again.shape, torch.equal(again, tensor), shelf.tensors[name].numel()
     shelf = Shelf()
     yield [shelf.put(one)[0] for one in (room, room[:], room[1:], room.view(8, 8), room.clone(), room)]
+    shelf, square = Shelf(), torch.arange(6.0).reshape(2, 3)[:, :2]
+    views = (square, square.T, square.view(torch.int32), square[:, ::2], square[:, :1], square[:1], square[0])
+    names = [shelf.put(view)[0] for view in views]
+    stored = StoredTensors(shelf.tensors, torch.device("cpu"))
+    yield names, [stored.get([name]) for name in dict.fromkeys(names)]

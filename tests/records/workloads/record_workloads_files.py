@@ -2,6 +2,7 @@
 
 import os
 import stat
+from pathlib import Path
 
 from hidden_folder import folder
 from recording import refused
@@ -113,6 +114,17 @@ def special_names():
         (place / "link").symlink_to("/proc/self/fd/0")
         (place / "plain").symlink_to("nothing")
         yield is_descriptor(place / "link"), is_descriptor(place / "plain"), is_descriptor(place)
+
+
+def open_files_by_number():
+    with folder() as (place, _), open(place / "open", "w+") as stream:
+        number = stream.fileno()
+        stream.write("before")
+        stream.flush()
+        (place / "link").symlink_to(f"/proc/self/fd/{number}")
+        for path in (Path(f"/dev/fd/{number}"), place / "link"):
+            write_whole({path: b" and after"})
+            yield is_descriptor(path), _tree(place)["open"], (place / "open").stat().st_ino == os.fstat(number).st_ino
 
 
 def files_of_a_record():

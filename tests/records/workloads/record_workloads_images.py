@@ -22,6 +22,7 @@ from workloads.image_networks.vgg import vgg16, vgg16_shapes
 from workloads.image_networks.vit import vit, vit_shapes
 
 DOUBLE = torch.float64
+NAMES = (("training", "Test"), ("TRAIN", "val", "test"), ("train", "validation", "valid"), ("train",), ("test",))
 
 
 def _image(path, size=(4, 4), level=0, mode="L"):
@@ -59,6 +60,16 @@ def folders_of_two_layouts():
                 _image(place / name, level=10 * number)
             (place / "notes.txt").write_text("x")
             yield names[:3], hide(refused(_read, place))
+
+
+def names_of_folders_of_images():
+    for names in (*(("train", test) for test in ("test", "testing", "val", "valid", "validation", "tests")), *NAMES):
+        with folder() as (place, hide):
+            for at, name in enumerate(names):
+                for label, count in (("a", 3), ("b", 2 + at)):
+                    for number in range(count):
+                        _image(place / name / label / f"{number}.png", level=10 * at)
+            yield names, hide(refused(lambda: [len(one.labels) for one in read_folder(place)]))
 
 
 def folders_that_are_refused():
@@ -304,6 +315,22 @@ def networks_by_name():
         ],
         sum(p.numel() for p in model("resnet10", ModelSettings(2, 1, 8, width=2, norm="group")).parameters()),
     )
+
+
+def networks_for_colour_by_default():
+    networks = (
+        alexnet(3, 1, hidden=4, filters=(2, 3, 2, 2, 2)),
+        vgg16(3, 1, hidden=(4, 3), stages=((2,), (2,), (3,), (2,), (2,))),
+        vit(3, 1, width=8),
+        resnet(10, 3, 1, width=2),
+    )
+    yield [[tuple(p.shape) for p in network.parameters() if p.dim() > 1][:2] for network in networks]
+    for name in ("two-layer", "perceptron", "resnet10", "vit"):
+        network = model(name, ModelSettings(3, 2, 32 if name == "vit" else 8, 1, 8 if name == "vit" else 2))
+        yield name, [tuple(p.shape) for p in network.parameters() if p.dim() > 1][:2]
+    for name in [name for name in MODELS if "two" in name]:
+        network, x = model(name, ModelSettings(3, 1, 4, 1, 2, dtype=DOUBLE)), numbers(3, 16, seed=1).reshape(3, 1, 4, 4)
+        yield name, signed([*network.parameters()]), signed([network(x).detach(), network(-x).detach()])
 
 
 def training_of_small_classifiers():

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 
 import numpy as np
 from hidden_folder import folder
@@ -319,6 +320,25 @@ def folders_of_texts():
                 else (found.train.origins, found.clients, found.train.name == place.name)
             )
             yield hide(refused(lambda place=place: len(stamp_of(str(place)))))
+
+
+def stamps_of_changed_files():
+    with folder() as (place, _):
+        file, other = place / "a.jsonl", place / "b.jsonl"
+        file.write_text(_lines(ROWS[:2]))
+        os.utime(file, ns=(5, 7))
+        before = stamp_of(str(file))
+        for text, time, test in (
+            (_lines(ROWS[:2]), 7, None),
+            (_lines(ROWS[:2]), 8, None),
+            (_lines(ROWS[:3]), 7, None),
+            (_lines(ROWS[:2]), 7, str(other)),
+        ):
+            file.write_text(text)
+            os.utime(file, ns=(5, time))
+            yield stamp_of(str(file), test) == before, len(stamp_of(str(file), test))
+        file.rename(place / "c.jsonl")
+        yield stamp_of(str(place / "c.jsonl")) == before, refused(lambda: len(stamp_of(str(place))))
 
 
 def names_of_text_data():

@@ -187,9 +187,17 @@ def files_of_indices():
             _parts(rule.among(parts, np.array([0, 3, 5]))),
             hide(refused(rule.among, parts, np.array([0, 1, 3]))),
         )
+        yield _parts(rule.among(parts, np.array([0, 3, 5, 9]))), _parts(rule.among(parts, np.array([1, 3, 6])))
         for text in ("0 1", "4", "7", "-1", "", "1_0", "1.0", "+4 4", "x" * 50):
             (place / "2.txt").write_text(text)
             yield text, hide(refused(rule.parts, np.zeros(7, dtype=int), 3, 0))
+
+
+def a_file_for_one_sample():
+    with folder() as (place, hide):
+        (place / "one.txt").write_text("0")
+        for count in (1, 2):
+            yield hide(refused(lambda count=count: _parts(Files(str(place)).parts(np.zeros(count, dtype=int), 1, 0))))
 
 
 def arrays_of_indices_that_are_refused():

@@ -6,11 +6,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import torch
+from hidden_folder import folder
 from recording import refused
 
 from workloads.data.text_files import choose_test, essence, headlines, instructions, newsgroups, rated_sentences
 from workloads.data.text_packages import RATED
-from workloads.partition import Dirichlet, Even
+from workloads.partition import Dirichlet, Even, Files
 from workloads.text_metrics import CLASS_METRICS, exact_match, f1, mcc, perplexity
 from workloads.texts import ByClient, BySource, TextSet, load_texts
 from workloads.tokens import NO_LOSS, TokenSet, separate, terms_of, tokens
@@ -122,6 +123,8 @@ def sets_of_tokens_that_are_refused():
         {"attention_mask": mask[:, :2]},
         {"kept": np.arange(3)},
         {"origins": np.zeros(1)},
+        {"kept": np.arange(3), "origins": np.zeros(3)},
+        {"input_ids": ids[0]},
         {"attention_mask": mask * 0},
         {"attention_mask": torch.tensor([[1, 1, 1], [0, 0, 0]])},
         {"classes": ()},
@@ -150,6 +153,11 @@ def divided_tokens():
             yield refused(
                 lambda rule=rule, one=one: [part.tolist() for part in one.divide(rule, 2 if one is found else 1, 3)]
             )
+    with folder() as (place, hide):
+        for client, text in enumerate(("0 3", "2")):
+            (place / f"{client}.txt").write_text(text)
+        for one in (found, causal, replace(found, count=4), replace(causal, count=3)):
+            yield hide(refused(lambda one=one: [part.tolist() for part in one.divide(Files(str(place)), 2, 0)]))
     yield (
         terms_of(torch.tensor([[NO_LOSS, 5, 6], [5, NO_LOSS, NO_LOSS], [7, 8, NO_LOSS]])),
         terms_of(torch.tensor([1, 1])),
