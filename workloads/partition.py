@@ -386,6 +386,8 @@ def _require_divisible(labels: ArrayLike, clients: int) -> NDArray[np.int64]:
         raise PartitionError(
             f"expected one class of at least 0 for each sample, got {given.dtype} of shape {given.shape}"
         )
+    if not len(given):
+        raise PartitionError(f"there is no sample to give to {clients} client{'s' * (clients != 1)}")
     if not 1 <= clients <= len(given):
         raise PartitionError(
             f"{len(given)} samples cannot be divided among {clients} clients with at least one each; choose from "

@@ -286,7 +286,7 @@ class Curvature:
         """Multiply the matrix by each row, (k, P) to (k, P).
 
         Raises:
-            CurvatureError: Vectors of another shape, dtype or device, or weights that were changed since.
+            CurvatureError: Vectors of another type, shape, dtype or device, or weights that were changed since.
         """
         return self._products(vectors, self._layout.total, Block(self._positions, self._positions))
 
@@ -321,6 +321,8 @@ class Curvature:
     @one_at_a_time()
     def _products(self, vectors: Tensor, width: int, block: Block, into: Tensor | None = None) -> Tensor:
         """Multiply a block of the matrix by each vector, (k, width) to (k, rows), into new rows or given ones."""
+        if not isinstance(vectors, Tensor):
+            raise CurvatureError(f"expected vectors as a tensor, got a value of type {type(vectors).__name__}")
         if vectors.ndim != 2 or vectors.shape[1] != width:
             raise CurvatureError(f"expected vectors of shape (k, {width}), got {tuple(vectors.shape)}")
         if vectors.dtype != self.dtype or vectors.device != self.device:
