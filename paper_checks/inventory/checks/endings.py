@@ -17,6 +17,8 @@ _ROW = re.compile(r"(?<!\\)\\\\\*?(?:\s*\[[^\][]*\])?")
 _ENDS = re.compile(
     r"[;]|\\q?quad(?![A-Za-z])|\\(?:text|textrm|textnormal|mbox|forall|tag|implies|Rightarrow|footnote)(?![A-Za-z])|\.\s"
 )
+_SPACE = re.compile(r"(?<!\\)\\[,;:!> ]")
+"""Spaces, whose signs would otherwise end a formula."""
 _HIDDEN = re.compile(r"\\(?:mathcal|tilde|widetilde)\s*\{+\s*\\?[A-Za-z{]*O|\\(?:Theta|Omega|mathcal)(?![A-Za-z])|𝒪")
 _LONGEST = 400
 _FORMATS = re.compile(
@@ -72,7 +74,7 @@ def endings(item: Item) -> Iterator[Candidate]:
 def _chains(text: str) -> Iterator[list[_Side]]:
     """Yield for each formula the right sides that are understood, in their order."""
     for formula in re.findall(r"\$([^$]+)\$", text):
-        inner = re.sub(r"\\(?:begin|end)\s*\{(?:aligned|split|gathered)\}(?:\[[a-z]\])?", " ", formula)
+        inner = re.sub(r"\\(?:begin|end)\s*\{(?:aligned|split|gathered)\}(?:\[[a-z]\])?", " ", _SPACE.sub(" ", formula))
         if "\\begin" in inner:
             continue
         rows: list[str] = []

@@ -320,6 +320,12 @@ LAST = r"\frac{2\Delta_0}{\gamma T} + \frac{%s\Psi^{0}}{T} + 2C"
         (r"\|x\| \le 2ab_1", r"\| x \| &\le 2ab_2", False),
         (r"\|x\| = \mathcal{O}(ab)", r"\| x \| &= \mathcal{O}(2ab)", False),
         (r"\|x\| \le ab", r"\| x \| &\le a \exp(b^{t})", False),  # not understood
+        *(
+            (r"\|x\| \le 2ab", rf"\| x \| &\le 3{space}a{space} b", True)
+            for space in (r"\,", r"\;", r"\:", r"\!", r"\ ")
+        ),
+        (r"\|x\| \le 2ab", r"\| x \| &\le 2\,a\;b", False),
+        (r"\|x\| \le 2\,a\;b", r"\| x \| &\le 2ab", False),
     ],
 )
 def test_a_proof_that_ends_with_another_factor_or_power_is_found(tmp_path, stated, proved, differ):
