@@ -39,11 +39,12 @@ ROUGH = 50
 class DensityLaw(Law):
     r"""A law given by its density on a compact interval.
 
-    Accuracy, for a density that is smooth inside and behaves like a power (>= -1/2) of the distance at the edges: mass,
-    cdf and moments 1e-12, g(z) 1e-10, edge values g(U+) 1e-8 for square-root edges and 1e-5 for slower powers, if
-    the support is at most 1e4 times as far from 0 as it is wide and z is not so close to it that rounding of z matters
-    more. Jumps and kinks inside are found by halving and cost nothing away from them; only g(z) at complex z above such
-    a kink, close to the axis, is poorer.
+    Accuracy, for a density that is smooth inside and behaves like a power (>= -1/2) of the distance at the edges:
+    mass, cdf and moments 1e-12, g(z) 1e-10, edge values g(U+) 1e-8 for square-root edges and 1e-5 for slower
+    powers, if the support is at most 1e4 times as far from 0 as it is wide and z is not so close to it that
+    rounding of z matters more. A power between -1/2 and -0.499 counts as -1/2, so g(z) next to such an edge away
+    from 0 has errors up to 2e-7. Jumps and kinks inside are found by halving and cost nothing away from them; only
+    g(z) at complex z above such a kink, close to the axis, is poorer.
 
     Closer to an edge than 1e-10 of the width, 1/g is continued as a power of the distance: overlaps of spikes next to
     their threshold are continuous, to 1e-9 at a square-root edge, 1e-5 where g' is finite at the edge and 0.01 where it

@@ -264,9 +264,10 @@ class LanguageFederation:
     def _classes_note(self, module: nn.Module, classes: Sequence[str]) -> tuple[str, ...]:
         """Name a class that the head at the start has in another place than the data."""
         named = classes_in(module) if self.start_from is None else classes_of(Path(self.start_from))
-        places = {name.casefold(): place for place, name in enumerate(named)}
+        alike = {name.casefold(): place for place, name in enumerate(named)}
+        exact = {name: place for place, name in enumerate(named)}
         for place, name in enumerate(classes):
-            other = places.get(name.casefold(), place)
+            other = exact.get(name, alike.get(name.casefold(), place))
             if other != place:
                 head = self.model if self.start_from is None else self.start_from
                 return (

@@ -308,9 +308,9 @@ def classes_in(module: nn.Module) -> list[str]:
 
 
 def pretrained_in(module: nn.Module) -> list[Tensor]:
-    """Return the weights and stored buffers of a model, without what was drawn because the files lack it."""
+    """Return the weights of a model by their names' order, without those drawn because the files lack them."""
     drawn = frozenset(getattr(module, _DRAWN, ()))
-    return [tensor for name, tensor in module.state_dict().items() if name not in drawn]
+    return [weight.detach() for name, weight in sorted(module.named_parameters()) if name not in drawn]
 
 
 def positions(module: nn.Module) -> int | None:

@@ -129,12 +129,10 @@ def test_numbers_of_each_form_are_those_on_record(claim):
     data = claim.measure(context(claim.id))
     for name, constants in forms_of(claim):
         before = {key: value for key, value in record.items() if key.rpartition(" ")[0] == name}
-        if before:
-            found = form_of(name, claim.judge(data, **constants))
-            assert not [
-                (key, before.get(key), value) for key, value in found.items() if not agree(before.get(key), value)
-            ]
-            assert before.keys() - {f"{name} refuted"} <= found.keys()
+        assert before, f"no number of {name} is on record"
+        found = form_of(name, claim.judge(data, **constants))
+        assert not [(key, before.get(key), value) for key, value in found.items() if not agree(before.get(key), value)]
+        assert before.keys() - {f"{name} refuted"} <= found.keys()
 
 
 @pytest.mark.parametrize("claim", [*filter(has_few_draws, LEDGER.claims)], ids=lambda claim: claim.id)

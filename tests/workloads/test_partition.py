@@ -346,9 +346,9 @@ def test_a_byte_order_mark_is_no_index(tmp_path, text):
 
 
 def test_what_cannot_be_divided_is_named(tmp_path):
-    for partition in (Even(), Dirichlet(1.0)):
+    for way in (Even(), Dirichlet(1.0)):
         with pytest.raises(PartitionError, match=r"^there is no sample to give to 1 client$"):
-            partition.parts(np.zeros(0, dtype=int), 1, 0)
+            way.parts(np.zeros(0, dtype=int), 1, 0)
     with pytest.raises(PartitionError, match=r"3 samples cannot be divided among 4 clients.*choose from 1 to 3"):
         Even().parts([0, 1, 1], 4, 0)
     with pytest.raises(PartitionError, match="cannot be divided among 0 clients"):

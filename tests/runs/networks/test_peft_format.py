@@ -324,6 +324,9 @@ def test_the_frozen_weight_that_peft_stores_below_factors_must_be_the_models(tmp
     assert [*read_adapter(tmp_path, made())[0]] == ["model.embed_tokens.weight"]
     save_file({**tensors, name: tensors[name].bfloat16()}, path)
     assert len(read_adapter(tmp_path, made())[0]) == 1
+    save_file(tensors, path)
+    for rounded in (made().bfloat16(), made().half()):  # a model that is used in less precision than its adapter has
+        assert len(read_adapter(tmp_path, rounded)[0]) == 1
     for other in (tensors[name] + 1e-3, tensors[name][:-1]):
         save_file({**tensors, name: other}, path)
         with pytest.raises(RunError, match=r"trained on another model\.embed_tokens\.weight than the model's; name"):

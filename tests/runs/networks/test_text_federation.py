@@ -196,9 +196,22 @@ def test_a_run_says_if_the_head_has_the_classes_in_another_order(tmp_path, model
         notes = parts_of(make_plan("fedlora", str(data), given)).problem.notes
         assert any("has 'bad' as class 1, and the data as class 0" in note for note in notes) == warned
     if of == "adapter":
-        path.write_text('{"id2label": {"1": "bad"}}')
-        with pytest.raises(RunError, match="does not name classes by their numbers; export the adapter again"):
-            parts_of(make_plan("fedlora", str(data), given))
+        for other in ('{"id2label": {"1": "bad"}}', '["good", "bad"]', '{"0": "good"}', "{"):  # PEFT has no such file
+            path.write_text(other)
+            assert not any(
+                "as class" in note for note in parts_of(make_plan("fedlora", str(data), given)).problem.notes
+            )
+
+
+def test_classes_that_differ_in_capitals_alone_keep_their_order(tmp_path, models):
+    rows = [{"body": row["body"], "kind": ("US", "us")[number % 2]} for number, row in enumerate(classified())]
+    data, model = write(tmp_path / "mails.jsonl", rows), shutil.copytree(models / "bert", tmp_path / "model")
+    given = {"model": f"hf:{model}", "text": "body", "label": "kind", "layers": "*.query", "rank": 8}
+    found = json.loads((model / "config.json").read_text())
+    for names, warned in ((["US", "us"], False), (["us", "US"], True)):
+        (model / "config.json").write_text(json.dumps({**found, "id2label": dict(enumerate(names))}))
+        notes = parts_of(make_plan("fedlora", str(data), given)).problem.notes
+        assert any("has 'US' as class 1, and the data as class 0" in note for note in notes) == warned
 
 
 def test_the_help_of_own_texts_ends_with_a_command_its_time_and_its_bytes(tmp_path, models, capsys):
