@@ -53,11 +53,12 @@ def rows(batch):
 def mine(tmp_path, monkeypatch):
     (tmp_path / "my_own_parts.py").write_text(MODULE)
     (tmp_path / "asks_for_more.py").write_text("import my_missing_part\n")
+    (tmp_path / "asks_for.py").write_text("import asks\n")
     (tmp_path / "breaks_off.py").write_text("x = 1\n1 / 0\n")
     (tmp_path / "ends_at_once.py").write_text("raise SystemExit(3)\n")
     monkeypatch.syspath_prepend(tmp_path)
     yield
-    for name in ("my_own_parts", "asks_for_more", "breaks_off", "ends_at_once"):
+    for name in ("my_own_parts", "asks_for_more", "asks_for", "breaks_off", "ends_at_once"):
         sys.modules.pop(name, None)
 
 
@@ -92,6 +93,11 @@ def test_what_names_stand_for():
             lambda: model_of("asks_for_more:network"),
             "importing asks_for_more failed: ModuleNotFoundError (asks_for_more.py, line 1): "
             "No module named 'my_missing_part'; put it into the current folder, or its folder on PYTHONPATH",
+        ),
+        (
+            lambda: model_of("asks_for:network"),
+            "importing asks_for failed: ModuleNotFoundError (asks_for.py, line 1): "
+            "No module named 'asks'; put it into the current folder, or its folder on PYTHONPATH",
         ),
         (
             lambda: model_of("breaks_off:network"),

@@ -348,23 +348,54 @@ def test_the_defaults_are_those_of_the_package():
         assert {name: parameters[name].default for name in names} == {name: own[name] for name in names}
 
 
+def identity(a):
+    """Return a problem whose Hessian is a times the identity in three dimensions."""
+    model = nn.Linear(3, 1, bias=False, dtype=torch.float64)
+    data = (3.0**0.5 * torch.eye(3, dtype=torch.float64), torch.zeros(3, 1, dtype=torch.float64))
+    return model, lambda x, y: a * ((x - y) ** 2).mean() / 2.0, data
+
+
 @pytest.mark.parametrize(("part", "taken"), [(0.7, False), (1.4, True)])
 def test_the_density_of_small_eigenvalues_is_refused_below_twice_what_is_added_over_the_tolerance(part, taken):
     """The Hessian of a |w|^2 / 2 is a times the identity; the border is a = 2e-6 / 1e-2."""
     a = part * 2e-4
-    model = nn.Linear(3, 1, bias=False, dtype=torch.float64)
-    data = (3.0**0.5 * torch.eye(3, dtype=torch.float64), torch.zeros(3, 1, dtype=torch.float64))
 
     def ask():
-        return density_quadrature(
-            model,
-            lambda x, y: a * ((x - y) ** 2).mean() / 2.0,
-            data,
-            PyHessianSettings(iterations=2, runs=1, tolerance=1e-2),
-        )
+        return density_quadrature(*identity(a), PyHessianSettings(iterations=2, runs=1, tolerance=1e-2))
 
     if taken:
         assert np.abs(ask().nodes[0]).max() == pytest.approx(a, rel=0.02)
     else:
         with pytest.raises(CurvatureError, match=r"adds 1e-06 to its divisor, .* only those from 0\.0002 on"):
             ask()
+
+
+@pytest.mark.parametrize(("part", "taken"), [(0.8, False), (1.2, True)])
+def test_eigenvalues_below_what_is_added_to_divisors_are_refused(part, taken):
+    """The Hessian is a times the identity in three dimensions, and the border is a = 1e-6."""
+    model, loss, data = identity(part * 1e-6)
+    settings = PyHessianSettings(iterations=3, top_n=3)
+    if taken:
+        assert top_eigenvalues(model, loss, data, settings).values == pytest.approx(np.full(3, part * 1e-6), rel=1e-5)
+    else:
+        with pytest.raises(
+            CurvatureError, match=r"modulus 8e-07 cannot reach this tolerance, only those from 1e-06 on"
+        ):
+            top_eigenvalues(model, loss, data, settings)
+
+
+@pytest.mark.parametrize(("call", "name"), [(top_eigenvalues, "top_n"), (density_quadrature, "iterations")])
+def test_as_many_as_parameters_are_taken_and_one_more_is_refused(call, name):
+    problem_of_three = identity(2.0)
+    call(*problem_of_three, PyHessianSettings(**{name: 3}))
+    with pytest.raises(CurvatureError, match=f"^{name} must be at most the number of parameters 3, got 4$"):
+        call(*problem_of_three, PyHessianSettings(**{name: 4}))
+
+
+def test_a_rule_with_as_many_nodes_as_parameters_has_all_moments():
+    for iterations, powers in ((3, (1, 2, 5, 6, 20)), (2, (1, 2, 3))):
+        measure = density_quadrature(*identity(2.0), PyHessianSettings(iterations=iterations)).measure
+        for power in powers:
+            assert measure.moment(power).value == pytest.approx(2.0**power, rel=1e-4)
+    with pytest.raises(CurvatureError, match="moment 4 needs"):
+        measure.moment(4)
