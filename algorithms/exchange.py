@@ -265,7 +265,11 @@ class Acknowledgement:
 
 
 class Executor(Protocol):
-    """Runs the work of exchanges. All executors return the same results up to rounding."""
+    """Runs the work of exchanges. All executors return the same results up to rounding.
+
+    If clients may be missing, a method ``absent(round)`` returns the numbers of those that are not sent anything in the
+    rest of a round.
+    """
 
     def replies(self, exchange: Exchange) -> Iterator[Reply]:
         """Yield one reply for each client of the cohort, in order."""

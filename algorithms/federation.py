@@ -9,8 +9,8 @@ rounds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -136,6 +136,7 @@ class Federation:
         self._personal = dict(before.personal)
         self._shared, self._equipped = dict(before.shared), dict(before.equipped)
         self._kept: dict[int, Mapping[str, Any]] = {}
+        self._answered: Cohort = ()
         self._key = Key()
         self._known = tuple(known)
 
@@ -148,6 +149,11 @@ class Federation:
     def everyone(self) -> Cohort:
         """The cohort of all clients."""
         return tuple(range(len(self.clients)))
+
+    @property
+    def answered(self) -> Cohort:
+        """The clients whose uploads the last exchange returned or averaged, because silos may be missing."""
+        return self._answered
 
     def personal(self, number: int) -> Mapping[str, Any]:
         """Return the values that a client keeps across rounds."""
@@ -255,7 +261,8 @@ class Federation:
         """Send values to every client, which keeps them in its `shared` memory and does not reply."""
         known = set(map(id, self._known))
         message = [leaf for leaf in tensors(values) if id(leaf) not in known]
-        self.ledger.record(self._round, self._exchanges, "down", "tell", [message], copies=len(self.clients))
+        receivers = len(self.clients) - len(self._absent())
+        self.ledger.record(self._round, self._exchanges, "down", "tell", [message], copies=receivers)
         self._shared.update(values)
         everyone = range(len(self.clients))
         self._executor.broadcast(self._new_exchange(_remember, everyone, None, None, None, values))
@@ -277,8 +284,15 @@ class Federation:
         self._require_cohort(to)
         self._exchanges += 1
         exchange = self._new_exchange(work, to, draw, each, then, sent)
-        self.ledger.record(self._round, self._exchanges, "down", exchange.name, *exchange.messages_down())
+        absent = self._absent()
+        asked = replace(exchange, cohort=[number for number in to if number not in absent]) if absent else exchange
+        self.ledger.record(self._round, self._exchanges, "down", exchange.name, *asked.messages_down())
         return exchange
+
+    def _absent(self) -> Collection[int]:
+        """Return the clients that are not sent anything in the rest of this round."""
+        absent = getattr(self._executor, "absent", None)
+        return () if absent is None else absent(self._round)
 
     def _require_cohort(self, to: Cohort) -> None:
         right = len(to) > 0 and all(map(is_whole, to)) and len(set(to)) == len(to)
@@ -329,6 +343,7 @@ class Federation:
                 self._kept[one.number] = {**self._kept.get(one.number, {}), **one.keep}
             if one.personal:
                 self._personal[one.number] = {**self._personal.get(one.number, {}), **one.personal}
+        self._answered = tuple(one.number for one in acknowledgements)
         entries, size = sum(one.entries for one in acknowledgements), sum(one.bytes for one in acknowledgements)
         self.ledger.add(self._round, self._exchanges, "up", exchange.name, len(acknowledgements), entries, size)
 

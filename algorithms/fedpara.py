@@ -182,6 +182,10 @@ class PersonalFedPara(FedPara):
         """Return the averaged part as a model, the one of a client whose $W_2$ is zero."""
         return Tree({**state.first.weights(), **state.rest})
 
+    def client_model(self, state: FirstLow, sent: FirstLow) -> Tree:  # type: ignore[override]
+        """Return the averaged part that a client trained in a round as a model, given its upload."""
+        return self.weights(sent)
+
     def personal_weights(self, fed: Federation, state: FirstLow, client: int) -> Tree:
         """Return the model of a client."""
         return multiply_plus_one(Hadamard(state.first, fed.personal(client)["second"], state.rest))

@@ -78,7 +78,7 @@ class Scaffold:
         if self.server_rate != 1.0:
             trained = w.only(c)
             y = Tree({**y, **(trained + self.server_rate * (y.only(c) - trained))})
-        share = float(sum(fed.shares[number] for number in cohort) / sum(fed.shares))
+        share = float(sum(fed.shares[number] for number in fed.answered) / sum(fed.shares))
         return ScaffoldState(y, c + share * change)
 
     def weights(self, state: ScaffoldState) -> Tree:

@@ -24,6 +24,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from algorithms.descent import Descent
 from algorithms.federation import Federation
+from algorithms.fedex_lora import FedExLoRA
 from algorithms.ledger import Entry
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
@@ -252,7 +253,11 @@ class _SmallRounds:
         for kind, number in kinds:
             to_cohort += number * cohort / every * kind.to_cohort
             broadcast += number * kind.broadcast
-        if cohort != every:  # what is sent to all may have a part for each client of the cohort, as stacked factors do
+        algorithm = self.parts.algorithm
+        most = algorithm.residual_rank if isinstance(algorithm, FedExLoRA) else None
+        if most is not None:  # FedEx-LoRA's residual has a column or more for each client but one, and at most so many
+            broadcast += rounds * (self.run(cohort=min(cohort, most + 2)).broadcast - one.broadcast)
+        elif cohort != every:  # other messages to all may have a part for each client of the cohort, as stacks do
             alone, several = (one.broadcast, self.run(cohort=2)) if every == 1 else (self._broadcast_of_one(), one)
             broadcast += rounds * (cohort - every) * (several.broadcast - alone) / (several.cohort - 1)
         return _Traffic(one.before, to_cohort, broadcast)

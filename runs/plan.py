@@ -41,6 +41,7 @@ from runs.versions import versions
 from workloads.code_names import names_code
 from workloads.data.image_folder import is_folder
 from workloads.files import write_whole
+from workloads.processes.cluster import LOCAL
 from workloads.written import FolderRecord, ForeignFileError
 
 LATER = ("cap", "personal_cap", "ranks", "client_ranks")
@@ -356,7 +357,10 @@ class UntrustedError(RunError):
 
 
 def code_of(algorithm: str, problem: str, settings: Mapping[str, Any]) -> list[str]:
-    """Return the code that a run's settings name: ``module:function``, ``module:Class`` and pickled weights."""
+    """Return the code that a run's settings name: ``module:function``, ``module:Class`` and pickled weights.
+
+    A configuration may also name a Ray cluster on other machines, whose answers are pickled.
+    """
     named = {"algorithm": algorithm, "problem": problem, **settings}
     if (problem in LANGUAGE or problem not in PROBLEMS) and str(settings.get("model")).startswith(PREFIX):
         named = {name: value for name, value in named.items() if name not in DECIDING}  # names of a model and columns
@@ -364,7 +368,9 @@ def code_of(algorithm: str, problem: str, settings: Mapping[str, Any]) -> list[s
     values = [*named.values(), *(name.strip() for name in metrics)]
     found = [value for value in values if isinstance(value, str) and names_code(value)]
     pickled = settings.get("allow_pickle") or settings.get("pickled")
-    return [*dict.fromkeys(found), *(["pickled weights"] if pickled else [])]
+    cluster = settings.get("address")
+    foreign = [] if cluster in (None, "", "auto", LOCAL) else [f"the Ray cluster at {cluster}"]
+    return [*dict.fromkeys(found), *(["pickled weights"] if pickled else []), *foreign]
 
 
 def require_trust(path: Path, code: Sequence[str], trust: bool | Collection[str]) -> None:

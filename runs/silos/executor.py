@@ -139,6 +139,10 @@ class Silos:
     def broadcast(self, trip: Exchange) -> None:
         """Do nothing: the values go with the next exchange."""
 
+    def absent(self, round: int) -> Collection[int]:
+        """Return the clients that are not asked in the rest of a round: they are left out, or missed an exchange."""
+        return self._roll.left_out.keys() | (self._missed[1] if self._missed[0] == round else set())
+
     @property
     def left_out(self) -> Mapping[str, str]:
         """Reasons why silos are left out of the rest of the run, by name."""
@@ -210,7 +214,7 @@ class Silos:
         """Return the checked answers to an exchange."""
         if self._missed[0] != trip.round:
             self._missed = (trip.round, set())
-        absent = self._roll.left_out.keys() | self._missed[1]
+        absent = self.absent(trip.round)
         needed = min(self._patience.least or len(trip.cohort), len(trip.cohort))
         waiting = {number for number in trip.cohort if number not in absent}
         expected = self._expect(trip)

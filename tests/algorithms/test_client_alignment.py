@@ -9,7 +9,7 @@ import torch
 from algorithms.federation import FederationError
 from algorithms.ledger import Ledger
 from algorithms.rounds import rounds
-from runs.catalogue import algorithm_of
+from runs.catalogue import ALGORITHMS, algorithm_of
 from runs.plan import make_plan, parts_of, read_plan, write_plan
 from runs.settings import Conduct
 
@@ -22,8 +22,12 @@ RANKED = {
     "fedhm": {"rank": 2},
     "fedlora": {"rank": 2},
     "fedloru": {"rank": 2, "tau": 2},
+    "fedloru-finetune": {"rank": 2, "tau": 2},
+    "mfedloru": {"rank": 2, "tau": 2},
     "frlora": {"rank": 2},
     "fedpara": {"rank": 2},
+    "pfedloru": {"rank": 2, "tau": 2},
+    "pfedpara": {"rank": 2},
 }
 
 
@@ -81,6 +85,11 @@ def test_a_client_alone_is_aligned_and_several_are_less_so(algorithm):
     """The factors' updates give the model's, also in rounds that accumulate and restart the factors."""
     assert measured(plan(algorithm, cohort=1)) == pytest.approx([1.0] * 5)
     assert all(-1.0 < one < 1 - 1e-4 for one in measured(plan(algorithm)))
+
+
+def test_every_algorithm_with_client_models_is_among_these():
+    """Those that inherit the method from another algorithm may send something else."""
+    assert set(RANKED) == {name for name, entry in ALGORITHMS.items() if hasattr(entry.kind, "client_model")}
 
 
 def test_a_product_that_counts_twice_leads_elsewhere_than_its_client():

@@ -14,6 +14,7 @@ from runs.format import format_bytes
 from runs.plan import make_plan, read_plan
 from runs.settings import Conduct
 
+STORED = json.dumps({"algorithm": "fedavg", "problem": "quadratics", "settings": {"seed": 0}, "rounds": 2})
 SMALL = ["--rounds", "2", "--rows", "5", "--columns", "4"]
 TOML = 'algorithm = "fedlrt"\nrounds = 2\nrows = 5\ncolumns = 4\nrank = 3\nlearning-rate = 0.125\n'
 
@@ -229,6 +230,8 @@ def test_a_file_does_not_go_with_resuming_and_must_be_there(written, tmp_path, c
         ({"data": "mnist", "model": "payload_of_config:go"}, []),
         ({"model": "hf:payload"}, ["--data", "mnist"]),
         ({"allow_pickle": True}, []),
+        ({"executor": "ray", "address": "127.0.0.1:1"}, []),
+        ({"executor": "ray", "address": "127.0.0.1:1"}, ["--rounds", "1"]),
     ],
 )
 def test_code_that_only_a_file_names_needs_trust(written, tmp_path, monkeypatch, capsys, values, more):
@@ -239,6 +242,18 @@ def test_code_that_only_a_file_names_needs_trust(written, tmp_path, monkeypatch,
     assert "confirm with --trust" in refused(capsys, "--config", path, *more)
     assert not (tmp_path / "ran").exists()
     assert str(tmp_path) not in sys.path
+
+
+def test_a_cluster_needs_trust_only_on_other_machines_and_only_in_a_file(written, capsys):
+    """Answers of a cluster are pickled, so whoever has it runs code here."""
+    elsewhere = written('algorithm = "fedavg"\nexecutor = "ray"\naddress = "127.0.0.1:1"\n')
+    stored = written(json.dumps({**json.loads(STORED), "conduct": {"address": "127.0.0.1:1"}}), "settings.json")
+    for path in (elsewhere, stored):
+        assert "'the Ray cluster at 127.0.0.1:1': inspect it" in refused(capsys, "--config", path)
+    train("--config", elsewhere, "--trust", "--dry-run")
+    train("fedavg", "--executor", "ray", "--address", "127.0.0.1:1", "--dry-run")
+    for here in ("auto", "local"):
+        train("--config", written(f'algorithm = "fedavg"\nexecutor = "ray"\naddress = "{here}"\n'), "--dry-run")
 
 
 def test_trusted_code_in_a_file_and_code_on_the_command_line_run(written, tmp_path, monkeypatch):

@@ -143,6 +143,17 @@ def test_a_forecast_has_the_bytes_of_each_direction(algorithm, cohort):
     assert (found.clients, found.samples, found.weights) == (5, None, 4 * 6)
 
 
+@pytest.mark.parametrize("cohort", [1, 2, 3, 4, 7])
+@pytest.mark.parametrize(("rank", "most"), [(2, 1), (2, 2), (2, 3), (2, 4), (1, 3), (3, 99)])
+def test_a_truncated_residual_grows_only_up_to_its_rank(rank, most, cohort):
+    """The residual of c clients has rank r(c - 1), at most the given one; a 7 x 6 layer has 13 numbers for each."""
+    given = {"clients": 7, "rows": 7, "columns": 6, "rank": rank, "residual_rank": most, "cohort": cohort}
+    found = forecast(make_plan("fedex-lora", "ridges", given, Conduct(rounds=3)))
+    columns = min(rank * (cohort - 1), most)
+    columns = min(columns, 6) if most < rank * (cohort - 1) else columns  # a decomposition has at most 6
+    assert found.down - 7 * found.start == 3 * 8 * 13 * (cohort * rank + 7 * columns)
+
+
 @pytest.mark.parametrize("ranks", [(1, 3, 4), (4, 1, 1), (2, 2, 2)])
 @pytest.mark.parametrize("algorithm", ["flexlora", "hetlora", "rbla", "flora", "fedhm"])
 def test_a_forecast_adds_up_ranks_by_client(algorithm, ranks):

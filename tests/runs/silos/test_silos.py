@@ -1,7 +1,7 @@
 """Silos without Flower: the bits of one process for every algorithm, and what becomes of what is wrong or missing."""
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
@@ -17,6 +17,7 @@ from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import Truncation
 from algorithms.optimisers import Sgd
 from algorithms.rounds import rounds
+from algorithms.scaffold import Scaffold
 from algorithms.tree import Tree, tensors
 from runs.catalogue import ALGORITHMS
 from runs.network_problem import network_problem
@@ -24,7 +25,7 @@ from runs.plan import make_plan, parts_of
 from runs.silos.executor import Silos
 from runs.silos.expected import Rehearsal
 from runs.silos.membership import Membership
-from runs.silos.node import Node
+from runs.silos.node import Node, failure
 from runs.silos.problem import RemoteClient, RemoteClients, SiloProblem
 from runs.silos.registered import works
 from runs.silos.transport import AnswerPolicy
@@ -133,6 +134,28 @@ def test_silos_that_are_gone_are_left_to_the_others_or_end_the_round(tmp_path):
     up = [(entry.what, entry.clients) for entry in last.ledger.entries if entry.direction == "up"]
     assert up == [("factor_gradients", 3), ("augmented_gradient", 2), ("coefficient_descent", 2)]
     assert any("round 1, exchange 2, silo east: missing" in text for text in met.said)
+    down = [(entry.what, entry.clients) for entry in last.ledger.entries if entry.direction == "down"]
+    assert down == [("factor_gradients", 3), ("augmented_gradient", 3), ("coefficient_descent", 2)]
+
+
+@pytest.mark.parametrize(("name", "told"), [("fedavg", None), ("mfedloru", 2), ("fedhm", None)])
+def test_a_silo_that_is_left_out_is_sent_no_bytes(name, told, tmp_path):
+    """South fails in round 1, so rounds 2 and 3 send to the other two; mFedLoRU accumulates in round 2."""
+    parts = given(name)
+
+    def failing(node, request, letter):
+        asked = json.loads(request.text)
+        if asked.get("silo") != "south":
+            return letter
+        return failure(FederationError("no data"), request, "south")
+
+    met = Met(parts.problem.clients, tmp_path, parts.problem.start, failing, least=1, wrong="left out")
+    (last,) = met.run(parts.algorithm, 3)[-1:]
+    down = [(entry.round, entry.what == "tell", entry.clients) for entry in last.ledger.entries]
+    down = [one for one, entry in zip(down, last.ledger.entries, strict=True) if entry.direction == "down"]
+    of_rounds = [one for one in down if one[0]]
+    asked = [(1, False, 3), (2, False, 2), (3, False, 2)]
+    assert of_rounds == (asked if told is None else [*asked[:2], (2, True, told), *asked[2:]])
 
 
 def test_a_mean_of_those_that_answered_has_their_weights(tmp_path):
@@ -151,6 +174,34 @@ def test_a_mean_of_those_that_answered_has_their_weights(tmp_path):
         for client in parts.problem.clients[1:]
     ]
     torch.testing.assert_close(last.state.algorithm["W"], sum(ends) / 2, rtol=1e-12, atol=1e-14)
+
+
+@dataclass(frozen=True)
+class Towards:
+    """A client of the loss |w - target|^2/2, whose first gradient at w = 0 is minus its target."""
+
+    samples: float
+    target: float
+
+    def loss(self, w, batch=None):
+        return ((w["W"] - self.target) ** 2).sum() / 2
+
+
+@pytest.mark.parametrize("silent", [(), ("north",), ("east",), ("north", "south")])
+def test_scaffolds_control_variate_is_the_mean_of_the_silos_own_where_some_do_not_answer(silent, tmp_path):
+    clients = dict(zip(NAMES, (Towards(1.0, 8.0), Towards(2.0, 3.0), Towards(5.0, -4.0)), strict=True))
+    met = Met(
+        list(clients.values()),
+        tmp_path,
+        {"W": torch.zeros(2, 1, dtype=torch.float64)},
+        lambda node, request, letter: None if json.loads(request.text).get("silo") in silent else letter,
+        seconds=0.1,
+        least=1,
+    )
+    (last,) = met.run(Scaffold(Descent(learning_rate=0.25)), 1)[-1:]
+    answered = [client for name, client in clients.items() if name not in silent]
+    own = -sum(client.samples * client.target for client in answered) / 8.0  # 0 of the others, which have all 8 samples
+    torch.testing.assert_close(last.state.algorithm.c["W"], torch.full((2, 1), own, dtype=torch.float64))
 
 
 def test_a_silo_that_comes_back_as_another_node_answers_again(tmp_path):
