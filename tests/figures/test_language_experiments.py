@@ -1,6 +1,7 @@
 """Experiments on language models: their runs, equal uplinks, and the statements about invented results."""
 
 from collections.abc import Mapping
+from math import nan
 from types import SimpleNamespace
 
 import pandas as pd
@@ -155,14 +156,38 @@ def test_what_is_found_is_what_was_invented(figure):
 def test_the_best_evaluation_of_each_run_is_also_compared():
     sizes = SIZES["laptop"]
     table = invented(budgets_lines(sizes), sizes, LEVEL)
-    middle = table[table["round"] == 0].assign(round=24, value=table.value.max() + 0.02)
-    peaked = pd.concat([table, middle[middle.method == "LoRA"]], ignore_index=True)
+    middle = table[table["round"] == 0].assign(round=24)
+    middle.loc[middle.method == "LoRA", "value"] = table.value.max() + 0.02
+    peaked = pd.concat([table, middle], ignore_index=True)
     best = best_evaluations(peaked)
     assert len(best) == len(table) / 2  # one row for each run, none of the start
-    assert set(best[best.method == "LoRA"].value) == {middle.value.max()}
+    assert set(best[best.method == "LoRA"].value) == {table.value.max() + 0.02}
     assert leads(best)[0][2].above == "contradicts"
     assert leads(peaked)[0][2].above == "supports"
-    assert "as the paper compares: RoLoRA is above LoRA in 0 of 12 settings, below in 12" in FIG_4.found(peaked)
+    assert "in which all methods were evaluated: RoLoRA is above LoRA in 0 of 12 settings, below in 12" in FIG_4.found(
+        peaked
+    )
+
+
+def test_no_method_has_its_best_among_more_evaluations_than_another():
+    """A method with two trips per round is evaluated at fewer rounds; a failed run has one row."""
+    sizes = SIZES["laptop"]
+    table = invented(clients_lines(sizes), sizes, LEVEL)
+    start = table[table["round"] == 0]
+    peak = start[(start.method == "LoRA") & (start.clients == 3)].assign(round=24, value=0.99)
+    both = start[(start.method != "RoLoRA") & (start.clients == 50)].assign(round=2, value=0.99)
+    peaked = pd.concat([table, peak, both], ignore_index=True)
+    best = best_evaluations(peaked)
+    assert len(best) == len(table) / 2
+    assert language_outcome(best) == language_outcome(best_evaluations(table)) == language_outcome(table)
+    with_all = pd.concat([peaked, start[(start.method == "RoLoRA") & (start.clients == 50)].assign(round=2)])
+    assert set(best_evaluations(with_all).query("clients == 50 and method == 'LoRA'").value) == {0.99}
+    assert best_evaluations(with_all).query("clients == 3 and method == 'LoRA'").value.max() < 0.9
+    failed = with_all.drop(with_all[(with_all.clients == 50) & (with_all.method == "RoLoRA")].index)
+    ended = table[(table.clients == 50) & (table.method == "RoLoRA") & (table["round"] > 0)].assign(value=nan, failed=1)
+    of_failed = best_evaluations(pd.concat([failed, ended]))
+    assert set(of_failed.query("clients == 50 and method == 'LoRA'").value) == {0.99}
+    assert of_failed.query("clients == 50 and method == 'RoLoRA'").value.isna().all()
 
 
 def test_stated_falls():
