@@ -138,7 +138,7 @@ def test_zeros_along_the_axes_are_not_beyond_a_threshold():
 def test_squares_beyond_the_range_of_numbers_are_refused(unit):
     operator = DenseOperator(unit * torch.diag(torch.tensor([3.0, -1.0]).double()))
     assert measure(operator, "sharpness,stable-rank")["sharpness"].value == pytest.approx(3.0 * unit)
-    with pytest.raises(CurvatureError, match="powers of eigenvalues of the order .* multiply the loss by a constant"):
+    with pytest.raises(CurvatureError, match="not representable in double precision: multiply the loss by a constant"):
         measure(operator, "sharpness,frobenius-squared")
 
 

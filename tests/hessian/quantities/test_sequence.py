@@ -129,9 +129,8 @@ def test_eigenvalues_whose_powers_are_not_numbers_are_refused(names, unit):
     sequence = MeasurementSequence(read_quantities(names), 0)
     matrix = torch.diag(torch.tensor([3.0, -1.0, 0.5]).double())
     sequence.measure(DenseOperator(1e-60 * matrix), SETTINGS)
-    with pytest.raises(CurvatureError, match="powers of eigenvalues of the order .* multiply the loss by a constant"):
-        for _ in range(2):
-            sequence.measure(DenseOperator(unit * matrix), SETTINGS)
+    with pytest.raises(CurvatureError, match="not representable in double precision: multiply the loss by a constant"):
+        sequence.measure(DenseOperator(unit * matrix), SETTINGS)
 
 
 def test_plans_follow_slow_changes_for_long_and_fast_ones_not_at_all():
