@@ -129,9 +129,11 @@ def angles_of(pairs: RitzPairs) -> Array:
 def overlaps(before: StateSpectrum, after: StateSpectrum) -> tuple[Interval, ...]:
     """Return the absolute inner products of the vectors of the same place at two states."""
     found = []
-    products = (before.pairs.vectors.double() * after.pairs.vectors.double()).sum(dim=1)
-    for product, one, other in zip(torch.abs(products).tolist(), before.angles, after.angles, strict=True):
-        angle, slack = acos(min(product, 1.0)), float(one + other)
+    one, other = before.pairs.vectors.double(), after.pairs.vectors.double()
+    lengths = torch.linalg.vector_norm(one, dim=1) * torch.linalg.vector_norm(other, dim=1)  # rounded in float32
+    products = (one * other).sum(dim=1) / lengths
+    for product, *angles in zip(torch.abs(products).tolist(), before.angles, after.angles, strict=True):
+        angle, slack = acos(min(product, 1.0)), float(sum(angles))
         ends = (cos(min(angle + slack, pi / 2.0)), cos(max(angle - slack, 0.0)))
         found.append(Interval(min(product, 1.0), *ends))
     return tuple(found)

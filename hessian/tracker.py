@@ -6,7 +6,8 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from numbers import Integral
+from math import isfinite
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 from torch import nn
@@ -153,8 +154,10 @@ class SpectrumTracker:
             step: Number of the step.
 
         Raises:
-            CurvatureError: As `measure`; the model, the loss or the data cannot be measured at this state.
+            CurvatureError: As `measure`; the step is not a whole number, or the model, the loss or the data cannot be
+                measured at this state.
         """
+        _require_step(step)
         return self.measure(step) if step % self._every == 0 else None
 
     def measure(self, step: int) -> TrackedState:
@@ -166,6 +169,7 @@ class SpectrumTracker:
         Raises:
             CurvatureError: As in a call.
         """
+        _require_step(step)
         started = time.perf_counter()
         try:
             self._require_same_norms()
@@ -239,6 +243,12 @@ def _listed(names: frozenset[str]) -> str:
 def _require_whole(name: str, value: Any, least: int) -> None:
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise CurvatureError(f"{name} must be a whole number of at least {least}, got {value!r}", keywords=(name,))
+
+
+def _require_step(step: Any) -> None:
+    """Require a whole number, also one in a type of floating-point numbers."""
+    if not isinstance(step, Real) or isinstance(step, bool) or not isfinite(step) or step % 1:
+        raise CurvatureError(f"step must be a whole number, got {step!r}", keywords=("step",))
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import frexp, inf
+from math import frexp, inf, log10
 from typing import Protocol
 
 import numpy as np
@@ -12,6 +12,9 @@ from scipy.sparse.linalg import LinearOperator
 from torch import Tensor
 
 from hessian.numerics.differentiation import exact_algebra
+
+POWERS_OF_TEN = 290.0
+"""Exponents up to which powers count as representable, with room for factors."""
 
 
 class CurvatureError(ValueError):
@@ -116,6 +119,23 @@ def not_finite(operator: SymmetricOperator) -> CurvatureError:
     return CurvatureError(
         "a product with the curvature matrix is not finite: the weights or the loss overflow" if why is None else why()
     )
+
+
+def require_powers(size: float, power: int) -> None:
+    """Check that powers of numbers up to a given one are numbers with all digits in double precision.
+
+    Args:
+        size: Order of eigenvalues.
+        power: Highest power that is taken.
+
+    Raises:
+        CurvatureError: They are not.
+    """
+    if abs(log10(size)) * power > POWERS_OF_TEN:
+        raise CurvatureError(
+            f"powers of eigenvalues of the order {size:.0e} are not representable in double precision: multiply the "
+            "loss by a constant"
+        )
 
 
 class OperatorAround:

@@ -14,7 +14,13 @@ from hessian.lanczos.krylov import Progress
 from hessian.lanczos.memory import Budget, Plan, plan_basis, plan_pairs
 from hessian.lanczos.probes import PILOT
 from hessian.lanczos.stable_rank import FIRST_STEPS, Searched, scale_interval
-from hessian.numerics.symmetric import CountedOperator, CurvatureError, ScaledOperator, SymmetricOperator
+from hessian.numerics.symmetric import (
+    CountedOperator,
+    CurvatureError,
+    ScaledOperator,
+    SymmetricOperator,
+    require_powers,
+)
 from hessian.operators.curvature import Curvature
 from hessian.quantities.diagonal import measure_diagonal
 from hessian.quantities.estimates import Estimate, Measured, Measurement, Profile
@@ -107,7 +113,8 @@ def measure(
 
     Raises:
         CurvatureError: A quantity or a number that is not valid, a matrix that is zero (stable rank) or not positive
-            semidefinite (log-det, effective dimension), or products that are not finite.
+            semidefinite (log-det, effective dimension), products that are not finite, or squares beyond the range of
+            numbers (squared Frobenius norm).
 
     >>> import torch
     >>> from hessian import DenseOperator
@@ -292,6 +299,7 @@ def _measure(
     )
     if not keep:
         return measured, None
+    require_powers(scaled.unit, 4)  # squares of variances of squares
     cold = counted.count - before if searched is None or start is None else start.products
     findings = WarmStart.of(found, cold, scaled.unit)
     if "trace" in names:
@@ -346,6 +354,7 @@ def _by_search(search: SharedSearch, found: Searched, quantity: Quantity, unit: 
         return _times(search.extreme(found.krylov, quantity), unit)
     if quantity.name == "trace":
         return _times(search.trace(found, quantity), unit)
+    require_powers(unit, 2)
     return _times(search.square(found, quantity), unit**2)
 
 

@@ -62,11 +62,12 @@ class Rule:
             Nodes and weights, shape ``(k, m + 1)``, and the position of the prescribed node in each.
         """
         size, found = len(self.nodes), []
-        scale = float(np.abs(self.nodes).max()) + float(np.abs(self.couplings).max()) or 1.0
+        own = float(np.abs(self.nodes).max()) + float(np.abs(self.couplings).max()) or 1.0
         for start in range(0, len(places), AT_ONCE):
             at = np.array(places[start : start + AT_ONCE], dtype=float)
-            gaps = self.nodes - at[:, None]
-            gaps = np.where(np.abs(gaps) < APART * scale, APART * scale, gaps)
+            scale = np.maximum(own, np.abs(at))  # a place may be far beyond nodes that are zeros to rounding
+            gaps, apart = self.nodes - at[:, None], APART * scale[:, None]
+            gaps = np.where(np.abs(gaps) < apart, apart, gaps)
             square = np.zeros((len(at), size + 1, size + 1))
             square[:, np.arange(size), np.arange(size)] = self.nodes
             square[:, size, :size] = square[:, :size, size] = self.couplings

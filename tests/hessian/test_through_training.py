@@ -89,6 +89,23 @@ def test_overlaps_by_hand():
     assert row["low"] <= row["value"] <= row["high"]
 
 
+@pytest.mark.parametrize("angle", [0.0, 0.3])
+def test_overlaps_do_not_depend_on_the_lengths_of_vectors_in_single_precision(angle):
+    """Vectors that were rounded to single precision are not of length 1, so a state would differ from itself."""
+    settings = SpectrumSettings(outliers=2)
+    known = state_spectrum(DenseOperator(torch.diag(torch.tensor([5.0, 3.0, 0.1]))), settings)
+    turn = torch.tensor([[cos(angle), 0.0, cos(pi / 2 - angle)], [0.0, 1.0, 0.0]])
+    states = []
+    for length, vectors in ((1.0 - 2e-7, torch.eye(3)[:2]), (1.0 + 4e-7, turn)):
+        pairs = RitzPairs(np.array([5.0, 3.0]), length * vectors, np.zeros(2))
+        states.append(replace(known, pairs=pairs, angles=np.full(2, 1e-6)))
+    for before, after in (states, states[::-1], (states[0], states[0])):
+        one, other = overlaps(before, after)
+        expected = 1.0 if before is after else cos(angle)
+        assert one.low - 1e-12 <= expected <= one.high + 1e-12
+        assert (other.value, other.high) == pytest.approx((1.0, 1.0), abs=1e-13)
+
+
 def test_a_budget_of_memory_or_no_sequence_leaves_every_state_by_itself():
     assert sequence_of(SpectrumSettings(memory=Budget.of("1 GiB"))) is None
     settings = SpectrumSettings(width=0.1, outliers=3)

@@ -143,6 +143,15 @@ def test_options_out_of_range_are_refused_before_any_step(options, words):
         SpectrumTracker(*quadratic(), **options)
 
 
+@pytest.mark.parametrize("step", [2.5, float("nan"), "3", True])
+def test_a_step_that_is_not_a_whole_number_is_refused_and_not_listed_under_another(step):
+    tracker = SpectrumTracker(*quadratic())
+    for call in (tracker, tracker.measure):
+        with pytest.raises(CurvatureError, match="step must be a whole number"):
+            call(step)
+    assert tracker(np.float64(2.0)).step == 2
+
+
 def test_a_state_that_cannot_be_measured_is_named():
     model, loss, data = perceptron()
     tracker = SpectrumTracker(model, loss, data)

@@ -122,6 +122,26 @@ def test_a_zero_matrix_has_all_but_a_stable_rank():
         measure(zero, "trace,stable-rank")
 
 
+def test_zeros_along_the_axes_are_not_beyond_a_threshold():
+    """Outside the basis all products are zeros to rounding, as for weights on which the loss does not depend."""
+    matrix = DenseOperator(torch.diag(torch.tensor([3.0, 2.5, 2.0, 1.5, 1.0] + 35 * [0.0]).double()))
+    found = measure(matrix, "count-above=0.5,count-below=0.5,count-above=2.2,density", steps=3, products=100)
+    assert found["count-above=0.5"].value == pytest.approx(5.0)
+    assert found["count-below=0.5"].high == 0.0
+    assert found["count-above=2.2"].value == pytest.approx(2.0)
+    low, high = found["density"].bracket(np.array([-0.5, 0.9, 2.2]))
+    assert (low <= np.array([0.0, 35.0, 38.0]) / 40.0).all()
+    assert (high >= np.array([0.0, 35.0, 38.0]) / 40.0).all()
+
+
+@pytest.mark.parametrize("unit", [1e-160, 1e160])
+def test_squares_beyond_the_range_of_numbers_are_refused(unit):
+    operator = DenseOperator(unit * torch.diag(torch.tensor([3.0, -1.0]).double()))
+    assert measure(operator, "sharpness,stable-rank")["sharpness"].value == pytest.approx(3.0 * unit)
+    with pytest.raises(CurvatureError, match="not representable in double precision: multiply the loss by a constant"):
+        measure(operator, "sharpness,frobenius-squared")
+
+
 @pytest.mark.parametrize("unit", [2.0**-100, 2.0**100])
 def test_all_numbers_of_a_result_have_the_unit_of_the_matrix(unit):
     """A power of two changes no digit: also those of what is uncertain, and of the parts' deviations."""

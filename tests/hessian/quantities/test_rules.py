@@ -49,6 +49,15 @@ def test_a_rule_with_a_node_below_the_spectrum_bounds_a_logarithm_from_below(ste
     assert others[0] @ np.log(np.maximum(nodes[0], 0.0) + 0.01) <= truth <= rule.weights @ np.log(rule.nodes + 0.01)
 
 
+@pytest.mark.parametrize("size", [1e-33, 1e-17, 0.1])
+def test_all_mass_is_on_one_side_of_a_place_far_beyond_the_nodes(size):
+    starts = np.sqrt([0.2, 0.3, 0.5])
+    rule = Rule(size * np.array([-1.0, 0.2, 2.0]), starts, size * np.array([0.3, -0.1, 0.2]), 1e-16)
+    low, high = rule.masses(np.array([-1.5, 0.5, 3.0]))
+    assert low == pytest.approx([0.0, 1.0, 1.0], abs=0.01)
+    assert high == pytest.approx([0.0, 1.0, 1.0], abs=0.01)
+
+
 def test_an_exhausted_measure_is_exact():
     values = np.array([-1.0, 0.5, 2.0])
     rule, weights = rule_and_weights(3, values=values)

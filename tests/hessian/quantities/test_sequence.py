@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from hessian import DenseOperator
 from hessian.lanczos.memory import Budget
+from hessian.numerics.symmetric import CurvatureError
 from hessian.quantities.measurement import MeasureSettings, measure_with, stream_of
 from hessian.quantities.names import read_quantities
 from hessian.quantities.sequence import DIFFERENCES, MeasurementSequence, plan_differences
@@ -118,6 +120,17 @@ def test_no_matrix_takes_more_products_than_allowed(products):
         found = sequence.measure(operator, settings)
         assert total(found) <= products
         assert operator.values.sum() in found["trace"]
+
+
+@pytest.mark.parametrize(
+    ("names", "unit"), [("trace", 1e-90), ("trace", 1e90), ("stable-rank", 1e-200), ("stable-rank", 1e90)]
+)
+def test_eigenvalues_whose_powers_are_not_numbers_are_refused(names, unit):
+    sequence = MeasurementSequence(read_quantities(names), 0)
+    matrix = torch.diag(torch.tensor([3.0, -1.0, 0.5]).double())
+    sequence.measure(DenseOperator(1e-60 * matrix), SETTINGS)
+    with pytest.raises(CurvatureError, match="not representable in double precision: multiply the loss by a constant"):
+        sequence.measure(DenseOperator(unit * matrix), SETTINGS)
 
 
 def test_plans_follow_slow_changes_for_long_and_fast_ones_not_at_all():
