@@ -12,6 +12,7 @@ from test_by_hand import ALPHA, RATE, agree, federation, local, models
 from test_ranks import pairs, quadratics
 from test_without_bases import W0, mean, slope
 from test_without_bases import agree as agree_with_numbers
+from torch import nn
 from written_federation import Knowing, Samples, Written, tensor
 
 from algorithms.adapter import AB, Adapter
@@ -20,13 +21,14 @@ from algorithms.federation import Federation, FederationError, Sequential
 from algorithms.fedex_lora import RESIDUALS, FedExLoRA
 from algorithms.fedlora import FedLoRA
 from algorithms.flora import FLoRA
-from algorithms.hetlora import HetLoRA
+from algorithms.hetlora import HetLoRA, Penalised
 from algorithms.lora_fair import PENALTIES, LoRAFair
 from algorithms.optimisers import Sgd
 from algorithms.rbla import RBLA
 from algorithms.rounds import final, go_on, one_round
 from algorithms.tree import Tree
 from algorithms.vmap import Vmap
+from runs.network_problem import network_problem
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,24 @@ def test_hetlora_is_its_text(decay, penalty, weighting, executor, batch):
     agree_with_numbers(found, expected)
     assert state.ranks == ranks[-1]
     assert (ranks[-1] == RANKS) is (decay == 1.0)
+
+
+def test_hetloras_penalty_is_in_the_loss_of_networks_with_and_without_running_statistics():
+    torch.manual_seed(3)
+    module = nn.Sequential(nn.Linear(4, 5, bias=False), nn.BatchNorm1d(5), nn.Linear(5, 2)).double()
+    x, y = torch.randn(9, 4, dtype=torch.float64), torch.randint(2, (9,))
+    problem = network_problem(module, (x, y), [range(9)], (x, y))
+    client, adapter = problem.clients[0], Adapter(3, 1.5, layers="0")
+    A, B = torch.randn(5, 3, dtype=torch.float64), torch.randn(3, 4, dtype=torch.float64)
+    factors = AB(Tree({"0.weight": A}), Tree({"0.weight": B}))
+    assemble = adapter.assembler(client, problem.start)
+    free, penalised = (Penalised(client, assemble, penalty, kept=1) for penalty in (0.0, 0.7))
+    product = float(A[:, 1:].norm() * B[1:].norm())
+    for found, plain in (
+        (penalised.loss(factors), free.loss(factors)),
+        (penalised.loss_and_statistics(factors)[0], free.loss_and_statistics(factors)[0]),
+    ):
+        assert float(found - plain) == pytest.approx(0.7 * product)
 
 
 def corrected(A, B, product, weight, penalty, steps, rate):

@@ -6,7 +6,7 @@ import pytest
 import sympy
 
 from paper_checks.replay import ReplayError, stored, stored_path
-from paper_checks.stored_values import expression, require_short
+from paper_checks.stored_values import CHANGES, MOST_TRIED, changed_values, expression, require_short
 
 X, N = sympy.symbols("x n")
 
@@ -60,3 +60,15 @@ def test_numbers_that_take_minutes_to_write_out_are_refused_where_files_are_read
 
 def test_other_texts_are_left_alone():
     require_short({"a": ["1e4300", "1e-30", "1/3", "case1e9999", "e9999", 10**400, 1e300, None, True], "1e9999": {}})
+
+
+@pytest.mark.parametrize(("count", "apart"), [(1, 1), (11, 1), (12, 2), (23, 2), (24, 3), (50, 5)])
+def test_values_that_are_changed_are_spread_evenly_over_the_file(count, apart):
+    """Each time one of them changes; of a long row, the last ones change as well."""
+    values = {"x": [10 + number for number in range(count)]}
+    places = []
+    for changed in changed_values(values):
+        (place,) = (number for number, other in enumerate(changed["x"]) if other != values["x"][number])
+        places.append(place)
+    assert places == len(CHANGES) * list(range(0, count, apart))
+    assert len(places) <= len(CHANGES) * MOST_TRIED

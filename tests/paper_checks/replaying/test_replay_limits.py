@@ -114,6 +114,21 @@ def test_a_slow_proof_names_its_mutant(package):
     assert error.startswith("the replay of own/proof with K = 7 took more than 0.3 s; let it take less")
 
 
+def test_mutants_that_were_tried_are_counted_and_no_others(package):
+    """At most twelve are tried, and of these only those that name what the proof has, in its kind."""
+    foreign, listed = {"other": 3}, {"K": [3, 5]}
+    for mutants, tried in (
+        ((), None),
+        ([foreign], 0),
+        ([foreign, {"K": 3}, listed, {"K": 4}], 2),
+        ([{"K": 2 * k + 1} for k in range(3)] + 12 * [{"K": 4}], 12),
+    ):
+        file = Stored("own/proof", "certificate", {}, mutants=mutants)
+        (answer,) = replay_in_fresh_process(package, [file])
+        assert answer.tried == tried
+        assert answer.proves_too == [mutant for mutant in mutants[:12] if mutant == {"K": 4}]
+
+
 def test_finding_the_values_to_store_is_limited_too(package):
     phases = []
     found = {"own/quick": {"q": 3, "other": 1.23456}, "own/unread": {"q": 3}}

@@ -1,5 +1,7 @@
 """Records of the borders of mechanical checks: how many entries must agree before one that does not is reported."""
 
+from itertools import permutations
+
 from invented_texts import display, document, item, latex, plain, said, table
 
 from paper_checks.inventory.checks.averages import averages, sums
@@ -158,6 +160,13 @@ def formulas_and_how_long_they_must_be():
     for end in (" + 12 - 3", " + 1 - 3 + 4", " - 1 + 22 - 33", "^2", "^{23}", "^1", "!", "_2", " x", " + x"):
         yield end, len(said(formulas, document(displays=[display(long), display(long + end)])))
         yield len(said(formulas, document(displays=[display(long + end), display(long)])))
+
+
+def the_last_of_several_ends_of_one_proof():
+    for ends in permutations(("2mcn", "3mcn", "5mcn", "7m^2c^2"), 3):
+        proof = " ".join(rf"$f(x) \le {end}$." for end in ends)
+        yield *ends, [one.says for one in endings(item("theorem", "1", r"$f(x) \le 2mcn$.", proof))]
+        yield *ends, [one.says for one in endings(item("theorem", "1", r"$f(x) \le 11mcn$.", proof))]
 
 
 def ends_among_the_last_formulas():
