@@ -169,3 +169,17 @@ def test_a_source_is_read_in_its_own_encoding(tmp_path):
         (tmp_path / "code.py").write_text(f"# coding: latin-1\nx = '{letter}'\n", encoding="latin-1")
         digests.append(sources_digest(["code.py"], tmp_path))
     assert len(set(digests)) == 2
+
+
+def test_a_file_that_moves_to_another_folder_changes_the_digest_of_sources(tmp_path):
+    found = []
+    for folder in ("rmt", "rmt/laws", "rmt/others"):
+        root = tmp_path / folder.replace("/", "-")
+        (root / folder).mkdir(parents=True)
+        (root / folder / "law.py").write_text("value = 2\n")
+        found.append(sources_digest(["rmt"], root))
+    assert len(set(found)) == 3
+    again = tmp_path / "again"
+    (again / "rmt" / "laws").mkdir(parents=True)
+    (again / "rmt" / "laws" / "law.py").write_text("value = 2  # the same\n")
+    assert sources_digest(["rmt"], again) == found[1]
