@@ -45,6 +45,18 @@ def test_parts_and_blocks_have_streams_that_differ_pairwise(operator, monkeypatc
     assert streams() == found
 
 
+def test_blocks_inside_one_module_have_streams_of_their_own(monkeypatch):
+    torch.manual_seed(0)
+    network = nn.Sequential(nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 3)), nn.Sequential(nn.Linear(3, 2)))
+    found = drawn(
+        Curvature(network.double(), nn.MSELoss(), (torch.randn(7, 3).double(), torch.randn(7, 2).double())),
+        0,
+        monkeypatch,
+    )
+    assert set(found) == {"0.0", "0.1", "1.0"}
+    assert len(set(found.values())) == 3
+
+
 def test_every_block_has_the_rank_of_its_own_matrix(operator):
     found = {block.name: block for block in block_ranks(operator, SpectrumSettings())}
     assert {name: block.P for name, block in found.items()} == {"0": 8, "2": 9, "3": 8, "4": 9, "idle": 2}

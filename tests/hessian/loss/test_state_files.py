@@ -216,6 +216,7 @@ def test_files_without_an_order_are_refused(tmp_path, names, said):
         (("step-100-from-step-20.pt", "step-50-from-step-30.pt"), "several numbers that order them differently"),
         (("238_7a8882.pt", "666_dbd6fe.pt"), "several numbers that order them differently"),
         (("model-9-acc71.pt", "model-10.pt"), "several numbers that order them differently"),
+        (("m-7-5.pt", "m-8-9-3-6.pt"), "several numbers that order them differently"),
         (("step3.pt", "t100.pt", "model-1000-acc83.pt"), "several numbers that order them differently"),
     ],
 )

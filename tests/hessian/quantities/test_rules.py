@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from scipy.stats import beta
 
 from hessian import DenseOperator, Krylov
 from hessian.quantities.random_forms import count_interval, half_width, probes_needed, shifted_squares
@@ -78,6 +79,24 @@ def test_intervals_of_counts_cover_by_the_law_of_the_forms(rank, directions, pro
         low, high = count_interval(forms.mean(), forms.mean(), directions, probes, 0.95)
         covered += low <= rank <= high
     assert 0.92 <= covered / 400 <= 0.98
+
+
+@pytest.mark.parametrize(("directions", "probes"), [(7, 1), (9, 2), (30, 4)])
+def test_a_count_is_bounded_by_the_law_of_the_mean_form(directions, probes):
+    """The mean form over d has mean r/d and variance 2r(d - r)/(p d^2 (d + 2)); for one probe its law is beta."""
+
+    def law(rank):
+        mean, variance = rank / directions, 2 * rank * (directions - rank) / (directions**2 * (directions + 2)) / probes
+        size = mean * (1 - mean) / variance - 1
+        return beta(mean * size, (1 - mean) * size)
+
+    if probes == 1:
+        assert law(3).cdf(0.3) == pytest.approx(beta(3 / 2, (directions - 3) / 2).cdf(0.3))
+    inner = range(1, directions)
+    for low, high in ((0.3, 0.4), (1.1, 1.3), (2.6, 2.6), (3.5, 5.2)):
+        least = min(rank for rank in inner if law(rank).sf(low / directions) > 0.025)
+        most = max(rank for rank in inner if law(rank).cdf(high / directions) > 0.025)
+        assert count_interval(low, high, directions, probes, 0.95) == (least, most)
 
 
 @pytest.mark.parametrize("directions", [1, 5])
