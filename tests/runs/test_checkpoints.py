@@ -21,7 +21,7 @@ from algorithms.rounds import RunState
 from algorithms.tree import Tree
 from algorithms.weights import Added, Factored, dense
 from runs.checkpoints import KEPT, Checkpoint, Checkpoints
-from runs.index import sign_index
+from runs.index import last_index, sign_index
 from runs.settings import RunError
 from runs.stored import Shelf, StoredTensors, from_plain, named_types, to_plain
 from runs.tables import Mark
@@ -408,3 +408,15 @@ def test_a_time_beyond_all_numbers_is_one_error(whole):
             checkpoints(whole).load()
     finally:
         path.write_bytes(before)
+
+
+def test_the_last_index_is_that_of_the_largest_round(tmp_path):
+    """Of a million rounds and more, the names have more digits; a damaged index counts as missing."""
+    place = tmp_path / "checkpoints"
+    assert last_index(tmp_path) == {}
+    place.mkdir()
+    for round in (999_998, 1_000_000, 999_999):
+        (place / f"round-{round:06}.json").write_bytes(sign_index({"round": round}))
+    assert last_index(tmp_path) == {"round": 1_000_000}
+    (place / "round-1000000.json").write_bytes(b"{}")
+    assert last_index(tmp_path) == {"round": 999_999}

@@ -46,6 +46,19 @@ def test_a_tracker_is_called_after_the_display_and_cannot_change_the_run(tmp_pat
         assert (tmp_path / "spoilt" / name).read_bytes() == (tmp_path / "plain" / name).read_bytes()
 
 
+def test_what_a_tracker_changes_is_whole_again_in_the_next_report(tmp_path):
+    seen, said = [], []
+
+    def spoil(report):
+        seen.append((len(report.metrics) > 2, report.settings["rows"]))
+        report.metrics.clear()
+        report.settings.pop("rows")
+
+    train(plan_of(2), tmp_path, say=said.append, on_round=spoil)
+    assert seen == 3 * [(True, 5)]
+    assert not said
+
+
 @pytest.mark.parametrize("error", [ValueError("no\nnetwork"), SystemExit(3)])
 def test_a_failure_is_one_line_and_later_rounds_are_still_reported(tmp_path, error):
     said, rounds = [], []

@@ -14,7 +14,9 @@ from toymodels.problem import ProblemError
 from toymodels.ridges import PROFILES, Pieces, Ridges, ridge_problem
 
 PIECES = Pieces((-1.0, 0.5, 2.0), (0.0, 1.0, -0.5, 0.0), slope_at_zero=0.25)
-ALL = {**PROFILES, "pieces": PIECES}
+INNER = Pieces((-1.0, 1.0, 2.0), (0.0, 3.0, -2.0, 0.0), slope_at_zero=0.5)
+"""Slopes of -2.5, 3.5 and 1.5 at the knots: the largest one is between the outer knots."""
+ALL = {**PROFILES, "pieces": PIECES, "pieces steepest inside": INNER}
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -33,6 +35,12 @@ def test_slopes_are_derivatives_and_bounds_hold_and_are_nearly_attained(name):
     assert float(curvature.min()) == pytest.approx(low, abs=2e-3)
     assert float(slope.abs().max()) <= profile.slope_bound + 1e-12
     assert float(slope.abs().max()) == pytest.approx(profile.slope_bound, rel=0.01)
+
+
+def test_slope_bounds_by_hand():
+    assert (PIECES.slope_bound, INNER.slope_bound) == (0.75, 3.5)
+    mirrored = Pieces((-2.0, -1.0, 1.0), (0.0, -2.0, 3.0, 0.0), slope_at_zero=-0.5)
+    assert mirrored.slope_bound == 3.5
 
 
 def test_pieces_with_a_curved_end_have_no_slope_bound():
