@@ -109,7 +109,7 @@ class SpectrumTable:
         self.measure(state)
 
     def measure(self, state: RunState) -> None:
-        """Measure the quantities that the table lacks at a state, if it is one of those asked for, and write their rows.
+        """Measure what the table lacks at a state, if it is one of those asked for, and write its rows.
 
         A state that cannot be measured has no rows, and the first one is reported in a line.
 
