@@ -95,7 +95,9 @@ class SpectrumTable:
                 "--checkpoints` measures a finished run"
             )
         if path.exists() and not FolderRecord(path.parent).owns(path):
-            raise RunError(f"{path}: rankproof did not write it, or it has been changed since", ELSEWHERE)
+            raise RunError(
+                f"{path}: rankproof did not write it, or it has been changed since", "move it away", ELSEWHERE
+            )
         return SpectrumTable(path, parts, conduct.spectrum, quantities, plan.settings["seed"], say, PassedChecks())
 
     def resume(self, state: RunState) -> None:

@@ -118,7 +118,7 @@ def test_runs_without_a_network_on_images_are_refused(tmp_path):
 
 def test_a_file_of_somebody_else_stays(tmp_path):
     (tmp_path / "spectrum.csv").write_text("mine\n")
-    with pytest.raises(RunError, match="rankproof did not write it"):
+    with pytest.raises(RunError, match=r"rankproof did not write it.*; move it away, or name another folder"):
         train(plan_of(1, spectrum=1), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["spectrum.csv"]
     train(plan_of(1), tmp_path)
