@@ -382,7 +382,7 @@ def drop_duplicates(runs: Sequence[FoundRun]) -> list[FoundRun]:
     """Return runs without the duplicates that exist only because they were evaluated in other rounds.
 
     The numbers are the same. The longest run stays, and of equally long runs the one evaluated most often. A run on
-    other inputs from the user's files and functions has other numbers, so it is no duplicate.
+    other inputs from the user's files and functions has other numbers, so it stays as well.
     """
     chosen: dict[str, list[FoundRun]] = {}
     for run in runs:
