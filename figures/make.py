@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,6 +129,7 @@ def make(
         "found": finding(figure, table),
         **({"differences": apart} if apart else {}),
         **({"runs": entry["runs"]} if entry["runs"] else {}),
+        **({"runs_made_by": entry["runs_made_by"]} if entry["runs_made_by"] else {}),
         "command": f"rankproof figure {figure.id} --scale {settings.scale} --seed {settings.seed} "
         f"--device {settings.device}",
         **entry["machine"],
@@ -180,11 +180,19 @@ def _load_or_compute(
         if other != pieces:
             FolderRecord(other).clear()
     used: dict[str, str] = {}
+    made_by: dict[str, str] = {}
+    present: dict[str, Any] = {**package_versions(_PACKAGES), **machine(), "device": settings.device}
+
+    def note(folder: Path) -> None:
+        _note_run(used, folder)
+        _note_maker(made_by, present, folder)
+
     with _run_folder(out, name, sources, recompute or (settings.scale == "quick" and not from_runs)) as runs:
-        table = figure.data(replace(settings, runs=runs, pieces=pieces, named=partial(_note_run, used)))
+        table = figure.data(replace(settings, runs=runs, pieces=pieces, named=note))
     csv = table.to_csv(index=False, na_rep="nan", lineterminator="\n")
     seconds = round(time.perf_counter() - started, 3)
-    entry = {"identity": identity, "seconds": seconds, "runs": used, "csv": csv, "sha256": _digest(csv)}
+    of_runs = {"runs": used, "runs_made_by": made_by}
+    entry = {"identity": identity, "seconds": seconds, **of_runs, "csv": csv, "sha256": _digest(csv)}
     with suppress(ForeignFileError):  # numbers that cannot be saved are computed again
         FolderRecord(out).write({kept: json.dumps(entry).encode()})
     FolderRecord(pieces).clear()
@@ -197,6 +205,18 @@ def _note_run(used: dict[str, str], folder: Path) -> None:
 
     metrics = folder / METRICS  # missing if the run failed in its first round
     used[folder.name] = hashlib.sha256(metrics.read_bytes()).hexdigest() if metrics.exists() else ""
+
+
+def _note_maker(made_by: dict[str, str], present: Mapping[str, Any], folder: Path) -> None:
+    """Note the versions and the device that made a training run, where they are not the present ones."""
+    from runs.format import printable
+    from runs.listing import find_runs  # brings torch along
+
+    run = find_runs(folder)[0]
+    made = {**run.versions, **{name: one for name, one in run.conduct.items() if name == "device"}}
+    others = [printable(f"{name} {one}") for name, one in made.items() if name in present and one != present[name]]
+    if others:
+        made_by[folder.name] = ", ".join(others)
 
 
 def _require_own(out: Path, paths: Mapping[str, Path]) -> None:
@@ -321,6 +341,9 @@ def _caption_with_origin(
     kept = f" Stored numbers, of the sources {entry['identity']['sources_sha256'][:12]}{changed}." if stored else ""
     from figures.experiments.disclosures import borrowed_rates, close_rates, failed_runs, rates_at_an_end
 
+    if others := entry.get("runs_made_by"):
+        makers = "; ".join(dict.fromkeys(others.values()))
+        origin += f"{len(others)} of {len(entry['runs'])} training runs were made with {makers}. "
     failed, rates = failed_runs(table), rates_at_an_end(table)
     parts = (f"{failed}." if failed else "", rates, close_rates(table), borrowed_rates(table))
     told = "".join(f"{part} " for part in parts if part)
@@ -362,7 +385,11 @@ def _read_cache(path: Path, identity: dict[str, Any]) -> dict[str, Any] | None:
     try:
         entry = json.loads(path.read_text(encoding="utf-8"))
         whole = entry["identity"] == identity and entry["sha256"] == _digest(entry["csv"])
-        whole = whole and isinstance(entry["seconds"], int | float) and isinstance(entry["runs"], dict)
+        whole = (
+            whole
+            and isinstance(entry["seconds"], int | float)
+            and all(isinstance(entry[name], dict) for name in ("runs", "runs_made_by"))
+        )
         return entry if whole else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None  # missing or incomplete: computing the numbers again repairs it

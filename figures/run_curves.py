@@ -43,6 +43,28 @@ def curves(runs: Sequence[FoundRun], metric: str) -> DataFrame:
     return DataFrame(rows, columns=["runs", "seeds", "round", "bytes", "mean", "least", "most"])
 
 
+def shortened_curves(runs: Sequence[FoundRun], asked: str | None) -> list[str]:
+    """Return a line for each curve that ends before the longest run of its group, because another run has fewer rounds.
+
+    Args:
+        runs: The runs.
+        asked: The metric; default: accuracy, else the loss.
+
+    Raises:
+        RunError: As `curves`.
+    """
+    metric, lines = metric_of(runs, asked), []
+    for group in group_runs(runs):
+        end = _rows(group, metric)[-1]["round"]
+        last = {run.curve(metric)[-1]["round"]: run for run in group.runs.values()}
+        if max(last) != end:
+            lines.append(
+                f"{group.label}: the curve ends after round {end}, the last with {metric} in all of its runs; "
+                f"{last[max(last)].folder} has round {max(last)}"
+            )
+    return lines
+
+
 def _rows(group: Group, metric: str) -> list[dict[str, object]]:
     found = [{row["round"]: row for row in run.curve(metric)} for run in group.runs.values()]
     rounds = sorted(set.intersection(*(set(rows) for rows in found)))

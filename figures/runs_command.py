@@ -144,7 +144,7 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _plot(options: argparse.Namespace) -> int:
-    from figures.run_curves import write_curves
+    from figures.run_curves import shortened_curves, write_curves
 
     runs = _of_one_problem(_unedited_runs(options.folder), options.problem)
     name = Path(options.folder).resolve().name or "runs"
@@ -152,6 +152,7 @@ def _plot(options: argparse.Namespace) -> int:
         name = f"{name}-{options.problem}"
     paths = write_curves(runs, options.metric, Path(options.out), name)
     print(", ".join(printable(str(path)) for path in paths))
+    _show(shortened_curves(runs, options.metric))
     return 0
 
 

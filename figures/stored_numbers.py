@@ -25,8 +25,8 @@ def stored_numbers(figure: Figure, settings: Settings, folder: Path = FOLDER) ->
 
     Returns:
         `identity`, `machine`, `note`, `seconds`, `differences` (settings that differ from the paper's, by setting,
-        printed and run), `runs` (digests of the metrics of training runs, by folder) and `csv`, as they were when the
-        numbers were computed.
+        printed and run), `runs` (digests of the metrics of training runs, by folder), `runs_made_by` (versions and
+        device of those that others made) and `csv`, as they were when the numbers were computed.
 
     Raises:
         FigureError: The manifest does not describe the table, or it cannot be read.
@@ -43,6 +43,7 @@ def stored_numbers(figure: Figure, settings: Settings, folder: Path = FOLDER) ->
             "note": note,
             "seconds": made["seconds_for_the_numbers"],
             "runs": made.get("runs", {}),
+            "runs_made_by": made.get("runs_made_by", {}),
             "differences": [{name: row[name] for name in DIFFERENCE} for row in made.get("differences", [])],
         }
         texts = (note, made["sources_sha256"], *(data["title"] for data in made["data"]))

@@ -381,16 +381,28 @@ def _is_number(value: Any) -> bool:
 def drop_duplicates(runs: Sequence[FoundRun]) -> list[FoundRun]:
     """Return runs without the duplicates that exist only because they were evaluated in other rounds.
 
-    The numbers are the same. The longest run stays, and of equally long runs the one evaluated most often.
+    The numbers are the same. The longest run stays, and of equally long runs the one evaluated most often. A run on
+    other inputs from the user's files and functions has other numbers, so it stays as well.
     """
-    chosen: dict[str, FoundRun] = {}
+    chosen: dict[str, list[FoundRun]] = {}
     for run in runs:
         name, _, every = run.folder.name.rpartition(EVERY)
         known = json.dumps([run.algorithm, run.problem, run.settings], sort_keys=True)
         key = known + str(run.folder.with_name(name) if name and every.isdecimal() else run.folder)
-        other = chosen.get(key, run)
-        chosen[key] = max(other, run, key=lambda one: (one.done, sum(map(len, one.rows))))
-    return [run for run in runs if run in chosen.values()]
+        alike = chosen.setdefault(key, [])
+        other = next((other for other in alike if _may_share_inputs(run, other)), None)
+        if other is None:
+            alike.append(run)
+        else:
+            longer = max(other, run, key=lambda one: (one.done, sum(map(len, one.rows))))
+            alike[alike.index(other)] = longer
+    kept = [run for alike in chosen.values() for run in alike]
+    return [run for run in runs if run in kept]
+
+
+def _may_share_inputs(one: FoundRun, other: FoundRun) -> bool:
+    """Return whether no input whose digest is known for both runs differs."""
+    return all(digest == other.given[name] for name, digest in one.given.items() if name in other.given)
 
 
 def group_runs(runs: Sequence[FoundRun]) -> list[Group]:

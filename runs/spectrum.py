@@ -95,11 +95,13 @@ class SpectrumTable:
                 "--checkpoints` measures a finished run"
             )
         if path.exists() and not FolderRecord(path.parent).owns(path):
-            raise RunError(f"{path}: rankproof did not write it, or it has been changed since", ELSEWHERE)
+            raise RunError(
+                f"{path}: rankproof did not write it, or it has been changed since", "move it away", ELSEWHERE
+            )
         return SpectrumTable(path, parts, conduct.spectrum, quantities, plan.settings["seed"], say, PassedChecks())
 
     def resume(self, state: RunState) -> None:
-        """Keep the rows up to a state, from which the run continues, and measure that state if its rows are missing.
+        """Keep the rows up to a state, from which the run continues, and measure there what the table lacks.
 
         Raises:
             OSError: The table cannot be read or written.
@@ -109,19 +111,21 @@ class SpectrumTable:
         self.measure(state)
 
     def measure(self, state: RunState) -> None:
-        """Measure a state and write its rows, if it is one of those asked for and is not in the table yet.
+        """Measure what the table lacks at a state, if it is one of those asked for, and write its rows.
 
         A state that cannot be measured has no rows, and the first one is reported in a line.
 
         Raises:
             OSError: The table cannot be written.
         """
-        if state.round % self.every or any(row["round"] == state.round for row in self.rows):
+        known = {row["quantity"] for row in self.rows if row["round"] == state.round}
+        lacking = tuple(quantity for quantity in self.quantities if str(quantity) not in known)
+        if state.round % self.every or not lacking:
             return
         from hessian.numerics.symmetric import CurvatureError
 
         try:
-            self.rows += self._rows_at(state)
+            self.rows += self._rows_at(state, lacking)
         except CurvatureError as error:
             if not self._failed:
                 self.say(f"the spectrum of round {state.round} is not measured, because {error}; the run continues")
@@ -133,8 +137,8 @@ class SpectrumTable:
         writer.writerows(self.rows)
         FolderRecord(self.path.parent).write({self.path: text.getvalue().encode()})
 
-    def _rows_at(self, state: RunState) -> list[Mapping[str, Any]]:
-        """Return a row for each quantity."""
+    def _rows_at(self, state: RunState, quantities: tuple[Quantity, ...]) -> list[Mapping[str, Any]]:
+        """Return a row for each of the quantities."""
         from hessian.quantities.measurement import MeasureSettings, measure_with, stream_of
         from runs.networks.curvatures import SERVER, curvatures
 
@@ -144,7 +148,7 @@ class SpectrumTable:
         ((_, operator),) = curvatures(problem, weights, (SERVER,), checks=self.checks)
         found = measure_with(
             operator,
-            self.quantities,
+            quantities,
             MeasureSettings(WIDTH, products=PRODUCTS),
             lambda part: stream_of(part, self.seed, state.round),
         )

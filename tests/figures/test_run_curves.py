@@ -67,6 +67,19 @@ def test_csv_holds_mean_and_range_of_the_metrics(runs, tmp_path, capsys):
         )
 
 
+def test_a_curve_that_ends_before_a_run_of_its_group_is_named(tmp_path, capsys):
+    write_run(tmp_path / "runs" / "a0", [5.0, 4.0, 3.0, 2.0])
+    write_run(tmp_path / "runs" / "a1", [5.0, 4.0], seed=1)
+    write_run(tmp_path / "runs" / "b0", [5.0, None, 3.0], algorithm="fedlin")
+    write_run(tmp_path / "runs" / "b1", [5.0, 4.0, 3.0], seed=1, algorithm="fedlin")
+    assert main(["runs", "plot", str(tmp_path / "runs"), "--out", str(tmp_path / "out")]) == 0
+    _, *lines = capsys.readouterr().out.splitlines()
+    assert lines == [
+        "fedavg: the curve ends after round 1, the last with loss in all of its runs; "
+        f"{tmp_path / 'runs' / 'a0'} has round 3"
+    ]
+
+
 def test_the_picture_draws_the_csv(runs, tmp_path):
     paths = write_curves(find_runs(runs), None, tmp_path / "out")
     table = pd.read_csv(paths[2], dtype=str).astype(dict.fromkeys(["bytes", "mean", "least", "most"], float))

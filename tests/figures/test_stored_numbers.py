@@ -147,6 +147,22 @@ def test_a_manifest_names_the_runs_behind_the_numbers(tmp_path, place):
     assert again.manifest["runs"] == named
 
 
+def test_a_figure_says_which_runs_other_versions_or_devices_made(tmp_path, place):
+    made = make(FIGURE, LAPTOP, tmp_path)
+    assert "runs_made_by" not in made.manifest
+    assert "training runs were" not in made.caption
+    (run,) = find_runs(tmp_path / "runs")
+    settings = json.loads((run.folder / "settings.json").read_text())
+    settings["versions"]["torch"], settings["conduct"]["device"] = "1.0.0", "cuda"
+    (run.folder / "settings.json").write_text(json.dumps(settings))
+    made = make(FIGURE, LAPTOP, tmp_path, from_runs=True)
+    assert made.manifest["runs_made_by"] == {run.folder.name: "torch 1.0.0, device cuda"}
+    assert "1 of 1 training runs were made with torch 1.0.0, device cuda." in made.caption
+    assert make(FIGURE, LAPTOP, tmp_path).caption == made.caption  # from the cache
+    store(place, made)
+    assert "made with torch 1.0.0, device cuda." in make(FIGURE, LAPTOP, tmp_path / "again").caption
+
+
 def test_a_recompute_that_was_cut_off_goes_on(tmp_path):
     make(FIGURE, LAPTOP, tmp_path)
 

@@ -501,6 +501,20 @@ def test_of_runs_that_were_evaluated_at_other_rounds_the_longest_is_compared(tmp
     assert len(drop_duplicates(find_runs(tmp_path))) == 4
 
 
+def test_runs_on_other_data_are_compared_where_their_names_differ_only_in_evaluations(tmp_path, capsys):
+    data, other = {"data": "0" * 64}, {"data": "1" * 64}
+    write_run(tmp_path / "a", [5.0, 3.0], problem="mine:data", given=data)
+    write_run(tmp_path / "a-every-2", [5.0, 9.0, 8.0], problem="mine:data", given=other)
+    write_run(tmp_path / "a-every-3", [5.0, 3.0, 2.0], problem="mine:data", given=data | {"network": "2" * 64})
+    kept = drop_duplicates(find_runs(tmp_path))
+    assert [run.folder.name for run in kept] == ["a-every-2", "a-every-3"]
+    rows = cells(said(capsys, "compare", tmp_path)[1:4])
+    assert [(row["runs"], row["loss"]) for row in rows] == [
+        ("fedavg data=111111111111", "8"),
+        ("fedavg data=000000000000", "2"),
+    ]
+
+
 @pytest.mark.parametrize("action", ["compare", "plot"])
 def test_the_same_run_twice_is_refused(tmp_path, capsys, action, monkeypatch):
     monkeypatch.chdir(tmp_path)  # where a picture would go

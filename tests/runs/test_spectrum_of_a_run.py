@@ -84,6 +84,15 @@ def test_rows_after_the_round_from_which_a_run_continues_are_measured_again(tmp_
     assert table_of(tmp_path / "run") == table_of(tmp_path / "longer")[2:]
 
 
+def test_the_state_from_which_a_run_continues_is_measured_for_quantities_asked_for_since(tmp_path):
+    train(plan_of(2, spectrum=2), tmp_path)
+    before = table_of(tmp_path)
+    train(plan_of(4, spectrum=2, spectrum_quantities="trace,sharpness"), tmp_path)
+    rows = [(row["round"], row["quantity"]) for row in table_of(tmp_path)]
+    assert rows == [("0", "sharpness"), ("2", "sharpness"), ("2", "trace"), ("4", "trace"), ("4", "sharpness")]
+    assert table_of(tmp_path)[:2] == before
+
+
 @pytest.mark.parametrize(
     ("conduct", "error", "message"),
     [
@@ -109,7 +118,7 @@ def test_runs_without_a_network_on_images_are_refused(tmp_path):
 
 def test_a_file_of_somebody_else_stays(tmp_path):
     (tmp_path / "spectrum.csv").write_text("mine\n")
-    with pytest.raises(RunError, match="rankproof did not write it"):
+    with pytest.raises(RunError, match=r"rankproof did not write it.*; move it away, or name another folder"):
         train(plan_of(1, spectrum=1), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["spectrum.csv"]
     train(plan_of(1), tmp_path)

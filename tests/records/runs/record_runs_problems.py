@@ -145,7 +145,7 @@ def rounds_without_an_evaluation():
 
 
 class _Table(SpectrumTable):
-    def _rows_at(self, state):
+    def _rows_at(self, state, quantities):
         from hessian.numerics.symmetric import CurvatureError
 
         if state.round == 4:
@@ -158,7 +158,7 @@ def tables_of_spectra(folder):
     said = []
 
     def table():
-        return _Table(folder / "spectrum.csv", None, 2, (), 3, said.append, None)
+        return _Table(folder / "spectrum.csv", None, 2, ("sharpness",), 3, said.append, None)
 
     def state(number):
         return SimpleNamespace(round=number)
@@ -205,4 +205,4 @@ def a_spectrum_of_a_network(folder):
     parts = Parts(SimpleNamespace(weights=lambda state: problem.start), problem, None)
     plan = replace(make_plan("fedavg", "quadratics", {}), conduct=Conduct(spectrum=1))
     table = SpectrumTable.of(plan, parts, folder / "spectrum.csv", print)
-    return table._rows_at(SimpleNamespace(round=3, algorithm=None))
+    return table._rows_at(SimpleNamespace(round=3, algorithm=None), table.quantities)
