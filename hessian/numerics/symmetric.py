@@ -14,7 +14,7 @@ from torch import Tensor
 from hessian.numerics.differentiation import exact_algebra
 
 POWERS_OF_TEN = 290.0
-"""Exponents up to which powers count as representable, with room for factors."""
+"""Exponents of ten up to which a number has room for factors in double precision."""
 
 
 class CurvatureError(ValueError):
@@ -121,21 +121,9 @@ def not_finite(operator: SymmetricOperator) -> CurvatureError:
     )
 
 
-def require_powers(size: float, power: int) -> None:
-    """Check that powers of numbers up to a given one are numbers with all digits in double precision.
-
-    Args:
-        size: Order of eigenvalues.
-        power: Highest power that is taken.
-
-    Raises:
-        CurvatureError: They are not.
-    """
-    if abs(log10(size)) * power > POWERS_OF_TEN:
-        raise CurvatureError(
-            f"powers of eigenvalues of the order {size:.0e} are not representable in double precision: multiply the "
-            "loss by a constant"
-        )
+def keeps_digits(size: float, power: int) -> bool:
+    """Return whether a power of numbers of a size keeps all digits in double precision, also times usual factors."""
+    return abs(log10(size)) * power <= POWERS_OF_TEN
 
 
 class OperatorAround:

@@ -14,13 +14,7 @@ from hessian.lanczos.krylov import Progress
 from hessian.lanczos.memory import Budget, Plan, plan_basis, plan_pairs
 from hessian.lanczos.probes import PILOT
 from hessian.lanczos.stable_rank import FIRST_STEPS, Searched, scale_interval
-from hessian.numerics.symmetric import (
-    CountedOperator,
-    CurvatureError,
-    ScaledOperator,
-    SymmetricOperator,
-    require_powers,
-)
+from hessian.numerics.symmetric import CountedOperator, CurvatureError, ScaledOperator, SymmetricOperator, keeps_digits
 from hessian.operators.curvature import Curvature
 from hessian.quantities.diagonal import measure_diagonal
 from hessian.quantities.estimates import Estimate, Measured, Measurement, Profile
@@ -186,8 +180,10 @@ def measure_from(
     progress: Progress | None = None,
     finer: float = 1.0,
     choices: int = 1,
-) -> tuple[Measurement, WarmStart]:
+) -> tuple[Measurement, WarmStart | None]:
     """Measure quantities, starting from what was found of a similar matrix, and return what the next may start from.
+
+    The next starts from nothing after a matrix whose fourth powers are beyond double precision.
 
     Args:
         operator: The matrix.
@@ -204,9 +200,7 @@ def measure_from(
     Raises:
         CurvatureError: As in `measure`.
     """
-    measured, findings = _measure(operator, quantities, settings, streams, start, progress, True, finer, choices)
-    assert findings is not None
-    return measured, findings
+    return _measure(operator, quantities, settings, streams, start, progress, True, finer, choices)
 
 
 def _measure(
@@ -297,9 +291,8 @@ def _measure(
         given_up=plan.words,
         warm=bool(found.krylov.given),
     )
-    if not keep:
+    if not keep or not keeps_digits(scaled.unit, 4):  # findings have squares of variances, so the next search is cold
         return measured, None
-    require_powers(scaled.unit, 4)  # squares of variances of squares
     cold = counted.count - before if searched is None or start is None else start.products
     findings = WarmStart.of(found, cold, scaled.unit)
     if "trace" in names:
@@ -354,7 +347,11 @@ def _by_search(search: SharedSearch, found: Searched, quantity: Quantity, unit: 
         return _times(search.extreme(found.krylov, quantity), unit)
     if quantity.name == "trace":
         return _times(search.trace(found, quantity), unit)
-    require_powers(unit, 2)
+    if not keeps_digits(unit, 2):
+        raise CurvatureError(
+            f"the squared norm of eigenvalues near {unit:.0e} is beyond double precision: multiply the loss by "
+            f"{1.0 / unit:.0e}"
+        )
     return _times(search.square(found, quantity), unit**2)
 
 

@@ -172,7 +172,7 @@ class MeasurementSequence:
             start = replace(start, products=self._from_nothing.get(quantities, start.products))
         streams = partial(_stream_at, self._seed, place)
         found, self._start = measure_from(operator, quantities, settings, streams, start, progress, finer, choices)
-        if finer == 1.0:
+        if finer == 1.0 and self._start is not None:
             self._from_nothing[quantities] = self._start.products
         return found
 
@@ -228,8 +228,9 @@ class MeasurementSequence:
     ) -> int:
         """Keep what the next matrices are followed from, if that is likely to pay, and return its products."""
         tried, self._anchor, self._age = self._anchor is not None, None, 0
+        if self._start is None:
+            return 0
         trace, cost, count = found[TRACE], sum(found.products.values()), 0
-        assert self._start is not None
         self._basis, self._rest = cost - trace.probes, self._start.variance * trace.probes
         if plan is not None and trace.probes and trace.reached:
             self._is_trial, count = False, plan.count

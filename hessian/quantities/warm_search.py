@@ -34,7 +34,7 @@ from hessian.lanczos.krylov import Array, Krylov
 from hessian.lanczos.probes import PILOT, Probes, predict_rest
 from hessian.lanczos.stable_rank import FIRST_STEPS, Searched
 from hessian.numerics.intervals import Interval
-from hessian.numerics.symmetric import ScaledOperator, multiply, require_powers
+from hessian.numerics.symmetric import ScaledOperator, keeps_digits, multiply
 from hessian.quantities.names import Quantity
 from hessian.quantities.random_forms import probes_needed, shifted_squares
 from hessian.quantities.shared_search import BY_PROBES, SIGNS, SharedSearch
@@ -225,11 +225,11 @@ class WarmSearch(SharedSearch):
             The search that reads the intervals, basis and probes; None if the vectors do not serve.
 
         Raises:
-            CurvatureError: A product is not finite, or eigenvalues whose powers are not numbers.
+            CurvatureError: A product is not finite.
         """
         others = MOST_STEPS + MOST_MORE + FIRST_STEPS + 2 * PILOT  # with those of a search from nothing
         count = min(count, self.operator.P - 1, self.plan.rows - 2, self.budget - others)
-        if count <= 0 or self._has_turned():
+        if count <= 0 or self._has_turned() or not keeps_digits(self.scaled.unit, 4):
             return None
         krylov = Krylov(self.operator, self.rng, given=self.start.vectors[:count], store=self.plan.store)
         chain = self._bound_rest(krylov)
@@ -242,7 +242,6 @@ class WarmSearch(SharedSearch):
         if self.wanted.intersection(BY_PROBES) and not self._has_all(krylov):
             share = 1.0 - (1.0 - self.confidence) / CHOICES
             few, unit = replace(self, confidence=share, bounded=True), self.scaled.unit
-            require_powers(unit, 4)
             planned = few.count(krylov, self.start.rest / unit**2, self.start.forms / unit, 0.85)
             if planned < max(PILOT, self._predict_probes(krylov)):
                 probes = few._probe(krylov, planned)
