@@ -152,7 +152,7 @@ class Federation:
 
     @property
     def answered(self) -> Cohort:
-        """The clients whose uploads the last exchange returned or averaged, because silos may be missing."""
+        """The clients that answered the last exchange; silos may be missing from its cohort."""
         return self._answered
 
     def personal(self, number: int) -> Mapping[str, Any]:
@@ -261,7 +261,7 @@ class Federation:
         """Send values to every client, which keeps them in its `shared` memory and does not reply."""
         known = set(map(id, self._known))
         message = [leaf for leaf in tensors(values) if id(leaf) not in known]
-        receivers = len(self.clients) - len(self._absent())
+        receivers = len(self.clients) - len(self._absent(self._round + 1))  # who misses only this round gets them later
         self.ledger.record(self._round, self._exchanges, "down", "tell", [message], copies=receivers)
         self._shared.update(values)
         everyone = range(len(self.clients))
@@ -284,15 +284,15 @@ class Federation:
         self._require_cohort(to)
         self._exchanges += 1
         exchange = self._new_exchange(work, to, draw, each, then, sent)
-        absent = self._absent()
-        asked = replace(exchange, cohort=[number for number in to if number not in absent]) if absent else exchange
+        absent = self._absent(self._round)
+        asked = replace(exchange, cohort=tuple(number for number in to if number not in absent)) if absent else exchange
         self.ledger.record(self._round, self._exchanges, "down", exchange.name, *asked.messages_down())
         return exchange
 
-    def _absent(self) -> Collection[int]:
-        """Return the clients that are not sent anything in the rest of this round."""
+    def _absent(self, round: int) -> Collection[int]:
+        """Return the clients that are not sent anything in the rest of a round."""
         absent = getattr(self._executor, "absent", None)
-        return () if absent is None else absent(self._round)
+        return () if absent is None else absent(round)
 
     def _require_cohort(self, to: Cohort) -> None:
         right = len(to) > 0 and all(map(is_whole, to)) and len(set(to)) == len(to)

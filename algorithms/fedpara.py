@@ -183,7 +183,7 @@ class PersonalFedPara(FedPara):
         return Tree({**state.first.weights(), **state.rest})
 
     def client_model(self, state: FirstLow, sent: FirstLow) -> Tree:  # type: ignore[override]
-        """Return the averaged part that a client trained in a round as a model, given its upload."""
+        """Return the model of the averaged part that a client uploaded."""
         return self.weights(sent)
 
     def personal_weights(self, fed: Federation, state: FirstLow, client: int) -> Tree:
