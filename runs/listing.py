@@ -382,27 +382,34 @@ def drop_duplicates(runs: Sequence[FoundRun]) -> list[FoundRun]:
     """Return runs without the duplicates that exist only because they were evaluated in other rounds.
 
     The numbers are the same. The longest run stays, and of equally long runs the one evaluated most often. A run on
-    other inputs from the user's files and functions has other numbers, so it stays as well.
+    other inputs from the user's files and functions has other numbers, so it is no duplicate; one whose inputs are not
+    all known is a duplicate if they fit those of exactly one of the others.
     """
-    chosen: dict[str, list[FoundRun]] = {}
+    alike: dict[str, list[FoundRun]] = {}
     for run in runs:
         name, _, every = run.folder.name.rpartition(EVERY)
         known = json.dumps([run.algorithm, run.problem, run.settings], sort_keys=True)
         key = known + str(run.folder.with_name(name) if name and every.isdecimal() else run.folder)
-        alike = chosen.setdefault(key, [])
-        other = next((other for other in alike if _may_share_inputs(run, other)), None)
-        if other is None:
-            alike.append(run)
-        else:
-            longer = max(other, run, key=lambda one: (one.done, sum(map(len, one.rows))))
-            alike[alike.index(other)] = longer
-    kept = [run for alike in chosen.values() for run in alike]
+        alike.setdefault(key, []).append(run)
+    kept = [
+        max(group, key=lambda one: (one.done, sum(map(len, one.rows))))
+        for several in alike.values()
+        for group in _by_inputs(several)
+    ]
     return [run for run in runs if run in kept]
 
 
-def _may_share_inputs(one: FoundRun, other: FoundRun) -> bool:
-    """Return whether no input whose digest is known for both runs differs."""
-    return all(digest == other.given[name] for name, digest in one.given.items() if name in other.given)
+def _by_inputs(runs: Sequence[FoundRun]) -> list[list[FoundRun]]:
+    """Return runs of equal settings in groups of equal inputs, by the digests that are known."""
+    groups: list[list[FoundRun]] = []
+    for run in sorted(runs, key=lambda run: -len(run.given)):
+        equal = [group for group in groups if group[0].given == run.given]
+        fitting = equal or [group for group in groups if run.given.items() <= group[0].given.items()]
+        if len(fitting) == 1:
+            fitting[0].append(run)
+        else:
+            groups.append([run])
+    return groups
 
 
 def group_runs(runs: Sequence[FoundRun]) -> list[Group]:

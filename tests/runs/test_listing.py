@@ -4,8 +4,10 @@ import csv
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -513,6 +515,16 @@ def test_runs_on_other_data_are_compared_where_their_names_differ_only_in_evalua
         ("fedavg data=111111111111", "8"),
         ("fedavg data=000000000000", "2"),
     ]
+
+
+@pytest.mark.parametrize("names", list(permutations(("a", "a-every-2", "a-every-3"))))
+def test_a_run_whose_data_are_not_known_replaces_none_of_two_on_different_data(tmp_path, names):
+    inputs = ({}, {"data": "0" * 64}, {"data": "1" * 64})
+    for name, given, losses in zip(names, inputs, ([5.0, 3.0, 2.0, 1.0], [5.0, 3.0], [5.0, 9.0]), strict=True):
+        write_run(tmp_path / name, losses, problem="mine:data", given=given)
+    assert [run.folder.name for run in drop_duplicates(find_runs(tmp_path))] == sorted(names)
+    shutil.rmtree(tmp_path / names[2])
+    assert [run.folder.name for run in drop_duplicates(find_runs(tmp_path))] == [names[0]]  # of equal data: the longer
 
 
 @pytest.mark.parametrize("action", ["compare", "plot"])
