@@ -190,15 +190,15 @@ def language_outcome(table: pd.DataFrame) -> str:
 def best_evaluations(table: pd.DataFrame) -> pd.DataFrame:
     """Return the runs of a table, each with the best of its evaluations instead of all.
 
-    The start is left out, and so is every round in which not all methods of the setting were evaluated: of more
-    evaluations, the best is better by chance.
+    The start is left out, and so is every round before a run's last in which not all methods of its setting and seed
+    were evaluated: the best of more evaluations is better by chance.
     """
     runs = table[(table.stage == RUN) & ((table["round"] > 0) | (table.failed > 0))].reset_index(drop=True)
-    setting = [name for name in ("split", "clients", "rank", "budget", "uplink") if name in runs]
-    line = [*setting, "method", "seed"]
+    paired = [*(name for name in ("split", "clients", "rank", "budget", "uplink") if name in runs), "seed"]
+    line = [*paired, "method"]
     ended = runs[runs.failed == 0]
-    methods = ended.groupby(setting).method.transform("nunique")
-    shared = ended.groupby([*setting, "round"]).method.transform("nunique") == methods
+    methods = ended.groupby(paired).method.transform("nunique")
+    shared = ended.groupby([*paired, "round"]).method.transform("nunique") == methods
     last = runs["round"] == runs.groupby(line)["round"].transform("max")
     runs = runs[last | shared.reindex(runs.index, fill_value=False)]
     best = runs.groupby(line, sort=False).value.transform("max")
@@ -232,8 +232,8 @@ def found_in(
         each += [f"{name}: {effect.verdict}, {effect.text}" for name, effect in stated(table)]
         return (
             f"Stated: {says}. Found, at this scale: {language_outcome(table)}. {'; '.join(each)}. By the best "
-            "evaluation of each run on the test sentences, as the paper compares, in rounds in which all methods were "
-            f"evaluated: {language_outcome(best_evaluations(table))}."
+            "evaluation of each run on the test sentences, which the paper compares, but only in rounds in which every "
+            f"method was evaluated: {language_outcome(best_evaluations(table))}."
         )
 
     return found

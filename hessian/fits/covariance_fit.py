@@ -40,7 +40,7 @@ class SamplePrediction(Result):
         samples: M.
         eigenvalues: the largest, decreasing, (top,).
         low, high: their 95 % intervals over subsets, from the scatter of one isolated eigenvalue. They leave out the
-            error of the model, which can be a tenth in untrained networks (`docs/covariance-model.md`).
+            error of the model, up to 11 % in untrained perceptrons (`docs/covariance-model.md`).
         overlaps: expected squared inner products of the i-th eigenvector at M with the j-th at N, (top, top).
         stable_rank: expected squared Frobenius norm over the squared first eigenvalue.
         stable_rank_low, stable_rank_high: its 95 % interval over subsets, from that of the first eigenvalue.
