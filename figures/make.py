@@ -7,6 +7,7 @@ import io
 import json
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
@@ -342,8 +343,8 @@ def _caption_with_origin(
     from figures.experiments.disclosures import borrowed_rates, close_rates, failed_runs, rates_at_an_end
 
     if others := entry.get("runs_made_by"):
-        makers = "; ".join(dict.fromkeys(others.values()))
-        origin += f"{len(others)} of {len(entry['runs'])} training runs were made with {makers}. "
+        counts = "; ".join(f"{count} with {maker}" for maker, count in Counter(others.values()).items())
+        origin += f"Of {len(entry['runs'])} training runs, computed on other versions or devices: {counts}. "
     failed, rates = failed_runs(table), rates_at_an_end(table)
     parts = (f"{failed}." if failed else "", rates, close_rates(table), borrowed_rates(table))
     told = "".join(f"{part} " for part in parts if part)

@@ -26,7 +26,7 @@ def stored_numbers(figure: Figure, settings: Settings, folder: Path = FOLDER) ->
     Returns:
         `identity`, `machine`, `note`, `seconds`, `differences` (settings that differ from the paper's, by setting,
         printed and run), `runs` (digests of the metrics of training runs, by folder), `runs_made_by` (versions and
-        device of those that others made) and `csv`, as they were when the numbers were computed.
+        device of those that were computed with others) and `csv`, as they were when the numbers were computed.
 
     Raises:
         FigureError: The manifest does not describe the table, or it cannot be read.

@@ -246,9 +246,9 @@ def _require_whole(name: str, value: Any, least: int) -> None:
 
 
 def _require_step(step: Any) -> None:
-    """Require a whole number, also one in a type of floating-point numbers."""
+    """Require a whole number; floats such as 2.0 are accepted."""
     if not isinstance(step, Real) or isinstance(step, bool) or not isfinite(step) or step % 1:
-        raise CurvatureError(f"step must be a whole number, got {step!r}", keywords=("step",))
+        raise CurvatureError(f"step must be a whole number such as 3, got {step!r}", keywords=("step",))
 
 
 @contextmanager

@@ -254,9 +254,10 @@ class _SmallRounds:
             to_cohort += number * cohort / every * kind.to_cohort
             broadcast += number * kind.broadcast
         algorithm = self.parts.algorithm
-        most = algorithm.residual_rank if isinstance(algorithm, FedExLoRA) else None
-        if most is not None:  # FedEx-LoRA's residual has a column or more for each client but one, and at most so many
-            broadcast += rounds * (self.run(cohort=min(cohort, most + 2)).broadcast - one.broadcast)
+        if isinstance(algorithm, FedExLoRA) and algorithm.residual_rank is not None:
+            # The residual has `rank` columns for each client but one, and at most `residual_rank`.
+            enough = min(cohort, algorithm.residual_rank // algorithm.adapter.rank + 2)
+            broadcast += rounds * (self.run(cohort=enough).broadcast - one.broadcast)
         elif cohort != every:  # other messages to all may have a part for each client of the cohort, as stacks do
             alone, several = (one.broadcast, self.run(cohort=2)) if every == 1 else (self._broadcast_of_one(), one)
             broadcast += rounds * (cohort - every) * (several.broadcast - alone) / (several.cohort - 1)

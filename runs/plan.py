@@ -357,9 +357,10 @@ class UntrustedError(RunError):
 
 
 def code_of(algorithm: str, problem: str, settings: Mapping[str, Any]) -> list[str]:
-    """Return the code that a run's settings name: ``module:function``, ``module:Class`` and pickled weights.
+    """Return the code that a run's settings name, or by which others could run code here.
 
-    A configuration may also name a Ray cluster on other machines, whose answers are pickled.
+    That is ``module:function``, ``module:Class``, pickled weights, and the address of a Ray cluster, whose owner can
+    run code on the machines that join it.
     """
     named = {"algorithm": algorithm, "problem": problem, **settings}
     if (problem in LANGUAGE or problem not in PROBLEMS) and str(settings.get("model")).startswith(PREFIX):
@@ -369,7 +370,7 @@ def code_of(algorithm: str, problem: str, settings: Mapping[str, Any]) -> list[s
     found = [value for value in values if isinstance(value, str) and names_code(value)]
     pickled = settings.get("allow_pickle") or settings.get("pickled")
     cluster = settings.get("address")
-    foreign = [] if cluster in (None, "", "auto", LOCAL) else [f"the Ray cluster at {cluster}"]
+    foreign = [] if cluster in (None, "", "auto", LOCAL) else [f"code of the Ray cluster at {cluster}"]
     return [*dict.fromkeys(found), *(["pickled weights"] if pickled else []), *foreign]
 
 

@@ -157,10 +157,10 @@ def test_a_figure_says_which_runs_other_versions_or_devices_made(tmp_path, place
     (run.folder / "settings.json").write_text(json.dumps(settings))
     made = make(FIGURE, LAPTOP, tmp_path, from_runs=True)
     assert made.manifest["runs_made_by"] == {run.folder.name: "torch 1.0.0, device cuda"}
-    assert "1 of 1 training runs were made with torch 1.0.0, device cuda." in made.caption
+    assert "Of 1 training runs, computed on other versions or devices: 1 with torch 1.0.0, device cuda." in made.caption
     assert make(FIGURE, LAPTOP, tmp_path).caption == made.caption  # from the cache
     store(place, made)
-    assert "made with torch 1.0.0, device cuda." in make(FIGURE, LAPTOP, tmp_path / "again").caption
+    assert "devices: 1 with torch 1.0.0, device cuda." in make(FIGURE, LAPTOP, tmp_path / "again").caption
 
 
 def test_a_recompute_that_was_cut_off_goes_on(tmp_path):

@@ -244,12 +244,12 @@ def test_code_that_only_a_file_names_needs_trust(written, tmp_path, monkeypatch,
     assert str(tmp_path) not in sys.path
 
 
-def test_a_cluster_needs_trust_only_on_other_machines_and_only_in_a_file(written, capsys):
-    """Answers of a cluster are pickled, so whoever has it runs code here."""
+def test_a_cluster_needs_trust_if_a_file_names_its_address(written, capsys):
+    """Its owner can run code on the machines that join it."""
     elsewhere = written('algorithm = "fedavg"\nexecutor = "ray"\naddress = "127.0.0.1:1"\n')
     stored = written(json.dumps({**json.loads(STORED), "conduct": {"address": "127.0.0.1:1"}}), "settings.json")
     for path in (elsewhere, stored):
-        assert "'the Ray cluster at 127.0.0.1:1': inspect it" in refused(capsys, "--config", path)
+        assert "'code of the Ray cluster at 127.0.0.1:1': inspect it" in refused(capsys, "--config", path)
     train("--config", elsewhere, "--trust", "--dry-run")
     train("fedavg", "--executor", "ray", "--address", "127.0.0.1:1", "--dry-run")
     for here in ("auto", "local"):
