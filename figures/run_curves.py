@@ -44,7 +44,7 @@ def curves(runs: Sequence[FoundRun], metric: str) -> DataFrame:
 
 
 def shortened_curves(runs: Sequence[FoundRun], asked: str | None) -> list[str]:
-    """Return a line for each curve that ends before the longest run of its group, because another run has fewer rounds.
+    """Return a line for each curve that is cut at the shortest run of its group.
 
     Args:
         runs: The runs.
@@ -59,8 +59,8 @@ def shortened_curves(runs: Sequence[FoundRun], asked: str | None) -> list[str]:
         last = {run.curve(metric)[-1]["round"]: run for run in group.runs.values()}
         if max(last) != end:
             lines.append(
-                f"{group.label}: the curve ends after round {end}, the last with {metric} in all of its runs; "
-                f"{last[max(last)].folder} has round {max(last)}"
+                f"{group.label}: the curve ends at round {end}, because not all of its runs have {metric} after it; "
+                f"{last[max(last)].folder} continues to round {max(last)}"
             )
     return lines
 

@@ -75,8 +75,8 @@ def test_a_curve_that_ends_before_a_run_of_its_group_is_named(tmp_path, capsys):
     assert main(["runs", "plot", str(tmp_path / "runs"), "--out", str(tmp_path / "out")]) == 0
     _, *lines = capsys.readouterr().out.splitlines()
     assert lines == [
-        "fedavg: the curve ends after round 1, the last with loss in all of its runs; "
-        f"{tmp_path / 'runs' / 'a0'} has round 3"
+        "fedavg: the curve ends at round 1, because not all of its runs have loss after it; "
+        f"{tmp_path / 'runs' / 'a0'} continues to round 3"
     ]
 
 
