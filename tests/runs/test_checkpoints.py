@@ -411,7 +411,7 @@ def test_a_time_beyond_all_numbers_is_one_error(whole):
 
 
 def test_the_last_index_is_that_of_the_largest_round(tmp_path):
-    """Of a million rounds and more, the names have more digits; a damaged index counts as missing."""
+    """Names of rounds from a million on have more digits; a damaged index counts as missing."""
     place = tmp_path / "checkpoints"
     assert last_index(tmp_path) == {}
     place.mkdir()
