@@ -382,8 +382,8 @@ def drop_duplicates(runs: Sequence[FoundRun]) -> list[FoundRun]:
     """Return runs without the duplicates that exist only because they were evaluated in other rounds.
 
     The numbers are the same. The longest run stays, and of equally long runs the one evaluated most often. A run on
-    other inputs from the user's files and functions has other numbers, so it stays; one whose inputs are not all known is
-    a duplicate if they fit those of exactly one of the others.
+    other inputs from the user's files and functions has other numbers, so it stays; one whose inputs are not all known
+    is a duplicate if they fit those of exactly one of the others.
     """
     alike: dict[str, list[FoundRun]] = {}
     for run in runs:
