@@ -150,7 +150,7 @@ def test_a_manifest_names_the_runs_behind_the_numbers(tmp_path, place):
 def test_a_figure_says_which_runs_other_versions_or_devices_made(tmp_path, place):
     made = make(FIGURE, LAPTOP, tmp_path)
     assert "runs_made_by" not in made.manifest
-    assert "training runs were" not in made.caption
+    assert "training runs" not in made.caption
     (run,) = find_runs(tmp_path / "runs")
     settings = json.loads((run.folder / "settings.json").read_text())
     settings["versions"]["torch"], settings["conduct"]["device"] = "1.0.0", "cuda"
