@@ -257,7 +257,8 @@ class _SmallRounds:
         if isinstance(algorithm, FedExLoRA) and algorithm.residual_rank is not None:
             # The residual has `rank` columns for each client but one, and at most `residual_rank`.
             enough = min(cohort, algorithm.residual_rank // algorithm.adapter.rank + 2)
-            broadcast += rounds * (self.run(cohort=enough).broadcast - one.broadcast)
+            several = one if enough == every else self.run(cohort=enough)
+            broadcast += rounds * (several.broadcast - one.broadcast)
         elif cohort != every:  # other messages to all may have a part for each client of the cohort, as stacks do
             alone, several = (one.broadcast, self.run(cohort=2)) if every == 1 else (self._broadcast_of_one(), one)
             broadcast += rounds * (cohort - every) * (several.broadcast - alone) / (several.cohort - 1)
