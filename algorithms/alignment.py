@@ -14,7 +14,7 @@ from algorithms.partial_sums import fold
 from algorithms.tree import Tree
 
 
-class UploadRecorder:
+class UploadRecorder(Executor):
     """An executor that also keeps the uploads of the last averaged exchange, one model for each client of the cohort.
 
     The results are bit-identical to those of the executor that it wraps.
@@ -43,6 +43,10 @@ class UploadRecorder:
     def broadcast(self, exchange: Exchange) -> None:
         """Send values to every client."""
         self._executor.broadcast(exchange)
+
+    def absent(self, round: int) -> Collection[int]:
+        """Return the clients that the wrapped executor sends nothing in the rest of a round."""
+        return self._executor.absent(round)
 
     def take(self) -> list[Any]:
         """Return and discard the last uploads, in the order of the cohort and in the form that the server sums."""

@@ -1,7 +1,7 @@
 """One exchange between the server and a cohort: the work, what each client knows, and the replies.
 
-An executor does the work of an exchange. It either returns the replies one by one or sums the uploads as they arrive
-(`algorithms.partial_sums.fold`).
+An executor (`algorithms.executor`) does the work of an exchange. It either returns the replies one by one or sums the
+uploads as they arrive (`algorithms.partial_sums.fold`).
 """
 
 from __future__ import annotations
@@ -262,26 +262,6 @@ class Acknowledgement:
             reply.keep,
             reply.personal,
         )
-
-
-class Executor(Protocol):
-    """Runs the work of exchanges. All executors return the same results up to rounding.
-
-    If clients may be missing, a method ``absent(round)`` returns the numbers of those that are not sent anything in the
-    rest of a round.
-    """
-
-    def replies(self, exchange: Exchange) -> Iterator[Reply]:
-        """Yield one reply for each client of the cohort, in order."""
-        ...
-
-    def sum(self, exchange: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
-        r"""Return $\sum_k s_k\,\mathrm{then}(u_k)$ over shares and uploads, and the acknowledgements in order."""
-        ...
-
-    def broadcast(self, exchange: Exchange) -> None:
-        """Send values to every client, without a reply. Later exchanges also list them in `shared`."""
-        ...
 
 
 def first_that_is_not_finite(acknowledgements: Sequence[Acknowledgement]) -> int | None:

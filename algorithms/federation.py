@@ -9,7 +9,7 @@ rounds.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,7 +23,6 @@ from algorithms.exchange import (
     Draw,
     Each,
     Exchange,
-    Executor,
     FederationError,
     InterruptedWorkError,
     Key,
@@ -35,6 +34,7 @@ from algorithms.exchange import (
     is_whole,
     require_whole,
 )
+from algorithms.executor import Executor
 from algorithms.ledger import Ledger
 from algorithms.sequential import Sequential
 from algorithms.tree import tensors, weighted_sum
@@ -261,7 +261,8 @@ class Federation:
         """Send values to every client, which keeps them in its `shared` memory and does not reply."""
         known = set(map(id, self._known))
         message = [leaf for leaf in tensors(values) if id(leaf) not in known]
-        receivers = len(self.clients) - len(self._absent(self._round + 1))  # who misses only this round gets them later
+        absent = self._executor.absent(self._round + 1)  # who misses only this round gets them later
+        receivers = len(self.clients) - len(absent)
         self.ledger.record(self._round, self._exchanges, "down", "tell", [message], copies=receivers)
         self._shared.update(values)
         everyone = range(len(self.clients))
@@ -284,15 +285,10 @@ class Federation:
         self._require_cohort(to)
         self._exchanges += 1
         exchange = self._new_exchange(work, to, draw, each, then, sent)
-        absent = self._absent(self._round)
+        absent = self._executor.absent(self._round)
         asked = replace(exchange, cohort=tuple(number for number in to if number not in absent)) if absent else exchange
         self.ledger.record(self._round, self._exchanges, "down", exchange.name, *asked.messages_down())
         return exchange
-
-    def _absent(self, round: int) -> Collection[int]:
-        """Return the clients that are not sent anything in the rest of a round."""
-        absent = getattr(self._executor, "absent", None)
-        return () if absent is None else absent(round)
 
     def _require_cohort(self, to: Cohort) -> None:
         right = len(to) > 0 and all(map(is_whole, to)) and len(set(to)) == len(to)

@@ -16,6 +16,7 @@ import torch
 
 from algorithms.descent import Descended, Stepped
 from algorithms.exchange import Acknowledgement, Exchange, FederationError, Reply
+from algorithms.executor import Executor
 from algorithms.lent import Lent
 from algorithms.partial_sums import Folding, Sum, part_size, sum_of
 from algorithms.sequential import reply_of, require_unwritten
@@ -120,7 +121,7 @@ class RoundProgress(NamedTuple):
         return f"round {self.round}: in exchange {len(self.exchanges)}, {done}{steps}"
 
 
-class Resumable:
+class Resumable(Executor):
     """Runs one client after the other, with the same bits as `Sequential`, and records the progress of the round.
 
     Attributes:
@@ -186,9 +187,6 @@ class Resumable:
         self._end()
         assert folding.total is not None
         return folding.total.message(), folding.acknowledgements
-
-    def broadcast(self, exchange: Exchange) -> None:
-        """Do nothing: all clients are in this process and see the values."""
 
     def resume(self) -> Descended | Stepped | None:
         """Return what is recorded of the next descent of the client at work."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
-from algorithms.exchange import Acknowledgement, Exchange, FederationError, Reply, StepRecord
+from algorithms.exchange import Exchange, FederationError, Reply, StepRecord
+from algorithms.executor import Executor
 from algorithms.lent import Lent
-from algorithms.partial_sums import fold
 
 
-class Sequential:
+class Sequential(Executor):
     """Runs one client after the other: the reference executor."""
 
     def replies(self, exchange: Exchange) -> Iterator[Reply]:
@@ -24,13 +23,6 @@ class Sequential:
         for number in exchange.cohort:
             yield reply_of(exchange, number, common)
         require_unwritten(common)
-
-    def sum(self, exchange: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
-        """Return the sum of share times upload, added up as replies arrive, and the acknowledgements."""
-        return fold(exchange, self.replies(exchange), shares)
-
-    def broadcast(self, exchange: Exchange) -> None:
-        """Do nothing: all clients are in this process and see the values."""
 
 
 def reply_of(exchange: Exchange, number: int, common: Lent, steps: StepRecord | None = None) -> Reply:

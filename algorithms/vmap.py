@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-from algorithms.federation import Acknowledgement, Client, Exchange, FederationError, Memory, Reply
-from algorithms.partial_sums import fold
+from algorithms.federation import Client, Exchange, Executor, FederationError, Memory, Reply
 
 _TENSOR = object()
 """Marks the positions of tensors in a structure."""
@@ -51,7 +50,7 @@ class Columns:
         return pytree.tree_unflatten([next(own) if leaf is _TENSOR else leaf for leaf in self.leaves], self.form)
 
 
-class Vmap:
+class Vmap(Executor):
     """Runs the work of all clients in one batched evaluation, in which a client's number is a tensor.
 
     Clients of unequal data must be brought to equal shapes first, by sufficient statistics or by samples of weight
@@ -86,13 +85,6 @@ class Vmap:
                 )
             )
         return iter([found[place] for place in range(len(clients))])
-
-    def sum(self, exchange: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
-        """Return the sum of share times upload, and the acknowledgements."""
-        return fold(exchange, self.replies(exchange), shares)
-
-    def broadcast(self, exchange: Exchange) -> None:
-        """Do nothing: all clients are in this process and see the values."""
 
     def _answers(self, exchange: Exchange, clients: Sequence[Client], numbers: Tensor, held: Columns) -> list[Reply]:
         data, first = self._data(clients), cast(StackableClient, clients[0])

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from algorithms.federation import Acknowledgement, Exchange, Executor, Federation, Reply, Sequential
-from algorithms.partial_sums import fold
+from algorithms.federation import Exchange, Executor, Federation, Reply, Sequential
 
 
 @dataclass(frozen=True)
@@ -19,7 +18,7 @@ class Seen:
     uploads: tuple[Any, ...]
 
 
-class Watching:
+class Watching(Executor):
     """An executor that keeps the trips of a round; the next round starts with none."""
 
     def __init__(self, executor: Executor) -> None:
@@ -34,13 +33,6 @@ class Watching:
             self.trips.clear()
         self.trips.append(Seen(trip.work.__name__, dict(trip.sent), tuple(reply.upload for reply in replies)))
         return iter(replies)
-
-    def sum(self, trip: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
-        """Return the sum of share times upload."""
-        return fold(trip, self.replies(trip), shares)
-
-    def broadcast(self, trip: Exchange) -> None:
-        """Do nothing: there is nothing to keep."""
 
 
 class Watched(Federation):

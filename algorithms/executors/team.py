@@ -20,6 +20,7 @@ from itertools import count, islice
 from typing import Any
 
 from algorithms.exchange import Acknowledgement, Cohort, Exchange, Key, Reply, require_whole
+from algorithms.executor import Executor
 from algorithms.executors.sharing import Packed, unpack
 from algorithms.executors.worker import Answer, Task
 from algorithms.federation import FederationError, InterruptedWorkError
@@ -80,7 +81,7 @@ class _Served:
     past: list[tuple[Exchange, set[int]]] = field(default_factory=list)
 
 
-class Team(ABC):
+class Team(Executor):
     """Runs clients in several workers.
 
     Attributes:
@@ -151,9 +152,6 @@ class Team(ABC):
             acknowledgements += unpack(of_part, own=True)
         assert total is not None
         return total.message(), acknowledgements
-
-    def broadcast(self, exchange: Exchange) -> None:  # noqa: B027 - any executor has it
-        """Do nothing: the values are sent with the next exchange."""
 
     def _answers(self, exchange: Exchange, shares: Sequence[float] | None) -> Iterator[tuple[Packed, ...]]:
         """Yield the workers' answers to the parts, in the order of the cohort."""

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from algorithms.federation import Acknowledgement, Exchange, FederationError, InterruptedWorkError, Reply
+from algorithms.federation import Acknowledgement, Exchange, Executor, FederationError, InterruptedWorkError, Reply
 from algorithms.partial_sums import Form, flatten, fold
 from runs.silos.client_store import TOKEN
 from runs.silos.expected import ExpectedUpload, Rehearsal, ZeroLossClient, describe_misfit
@@ -53,7 +53,7 @@ class _Request(NamedTuple):
     echo: Mapping[str, Any]
 
 
-class Silos:
+class Silos(Executor):
     """The executor that asks silos.
 
     Attributes:
@@ -135,9 +135,6 @@ class Silos:
             there = [(number, share / total) for number, share in there]
         answered = replace(trip, cohort=tuple(number for number, _ in there))
         return fold(answered, (found.pop(number) for number in answered.cohort), [share for _, share in there])
-
-    def broadcast(self, trip: Exchange) -> None:
-        """Do nothing: the values go with the next exchange."""
 
     def absent(self, round: int) -> Collection[int]:
         """Return the clients that are not asked in the rest of a round: they are left out, or missed an exchange."""

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from algorithms.adapter import AB, Adapter
+from algorithms.alignment import UploadRecorder
 from algorithms.descent import Descent, descend, gradient
 from algorithms.federation import Federation, FederationError, Memory, Reply, Sequential
 from algorithms.ledger import Ledger
@@ -339,6 +340,21 @@ class Told(Sequential):
 
     def broadcast(self, exchange):
         self.brought.append((exchange.round, len(exchange.cohort), sorted(exchange.sent)))
+
+
+class WithoutSecond(Sequential):
+    """An executor whose second client is absent from round 2 on."""
+
+    def absent(self, round):
+        return (1,) if round >= 2 else ()
+
+
+@pytest.mark.parametrize("executor", [WithoutSecond(), UploadRecorder(WithoutSecond())])
+def test_nothing_is_counted_for_absent_clients_even_if_the_executor_is_wrapped(executor):
+    fed = Federation(counted(1, 2, 3), executor=executor)
+    fed.broadcast(base=torch.zeros(2))  # stays for round 1, in which all are there
+    one_round(lambda fed, state, cohort: fed.broadcast(base=torch.ones(5)), fed, None, 1)
+    assert fed.ledger.bytes() == 3 * 2 * 4 + 2 * 5 * 4
 
 
 def test_broadcasts_go_through_the_executor():

@@ -21,13 +21,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
-from algorithms.federation import Acknowledgement, Exchange, Reply
+from algorithms.federation import Exchange, Executor, Reply
 from algorithms.fedlin import FedLin
 from algorithms.fedlrt import Correction, FeDLRT
 from algorithms.fedlrt_naive import NaiveFeDLRT
 from algorithms.ledger import Direction
 from algorithms.low_rank import USV, Truncation
-from algorithms.partial_sums import fold
 from algorithms.rounds import one_round
 from algorithms.tree import Tree, tensors
 from paper_checks.recorded_federation import Seen, Watched
@@ -123,7 +122,7 @@ class Operation:
 _FOREACH = "_foreach_"
 
 
-class Recorder(TorchDispatchMode):
+class Recorder(TorchDispatchMode, Executor):
     """Writes down every operation, with the place that is named at the time."""
 
     def __init__(self) -> None:
@@ -156,13 +155,6 @@ class Recorder(TorchDispatchMode):
             reply = trip.work(client, trip.memory(number, client), **trip.sent)
             self.place = "server"
             yield reply
-
-    def sum(self, trip: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
-        """Return the sum of share times upload, as replies arrive."""
-        return fold(trip, self.replies(trip), shares)
-
-    def broadcast(self, trip: Exchange) -> None:
-        """Do nothing: all clients are here."""
 
 
 @dataclass(frozen=True)
