@@ -52,13 +52,13 @@ class SpectrumTable:
             every: Rounds between two measurements.
             quantities: Quantities to measure.
             seed: Seed of the run.
-            say: Called with a line if a round cannot be measured.
+            say: Called with a line if a quantity cannot be measured.
             checks: Checks that have passed.
         """
         self.path, self.parts, self.every, self.quantities = path, parts, every, quantities
         self.seed, self.say, self.checks = seed, say, checks
         self.rows: list[Mapping[str, Any]] = []
-        self._failed = False
+        self._failed: set[Quantity] = set()
 
     @staticmethod
     def of(plan: Plan, parts: Parts, path: Path, say: Callable[[str], None]) -> SpectrumTable | None:
@@ -68,7 +68,7 @@ class SpectrumTable:
             plan: The run.
             parts: Algorithm and problem of the run.
             path: Path of the table.
-            say: Called with a line if a round cannot be measured.
+            say: Called with a line if a quantity cannot be measured.
 
         Raises:
             RunError: The run is not one of a network on images, a quantity is not a single number, or rankproof did
@@ -113,29 +113,36 @@ class SpectrumTable:
     def measure(self, state: RunState) -> None:
         """Measure what the table lacks at a state, if it is one of those asked for, and write its rows.
 
-        A state that cannot be measured has no rows, and the first one is reported in a line.
+        If the quantities cannot be measured together, each is measured alone, so one that cannot be measured costs only
+        its own row. It is reported in a line, once.
 
         Raises:
             OSError: The table cannot be written.
         """
         known = {row["quantity"] for row in self.rows if row["round"] == state.round}
         lacking = tuple(quantity for quantity in self.quantities if str(quantity) not in known)
-        if state.round % self.every or not lacking:
+        if state.round % self.every or not lacking or not (rows := self._measured_rows(state, lacking)):
             return
-        from hessian.numerics.symmetric import CurvatureError
-
-        try:
-            self.rows += self._rows_at(state, lacking)
-        except CurvatureError as error:
-            if not self._failed:
-                self.say(f"the spectrum of round {state.round} is not measured, because {error}; the run continues")
-            self._failed = True
-            return
+        self.rows += rows
         text = io.StringIO()
         writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(self.rows)
         FolderRecord(self.path.parent).write({self.path: text.getvalue().encode()})
+
+    def _measured_rows(self, state: RunState, quantities: tuple[Quantity, ...]) -> list[Mapping[str, Any]]:
+        """Return a row for each of the quantities that can be measured."""
+        from hessian.numerics.symmetric import CurvatureError
+
+        try:
+            return self._rows_at(state, quantities)
+        except CurvatureError as error:
+            if len(quantities) > 1:
+                return [row for one in quantities for row in self._measured_rows(state, (one,))]
+            if quantities[0] not in self._failed:
+                self.say(f"{quantities[0]} of round {state.round} is not measured, because {error}; the run continues")
+            self._failed.add(quantities[0])
+            return []
 
     def _rows_at(self, state: RunState, quantities: tuple[Quantity, ...]) -> list[Mapping[str, Any]]:
         """Return a row for each of the quantities."""

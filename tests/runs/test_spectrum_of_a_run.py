@@ -93,6 +93,20 @@ def test_the_state_from_which_a_run_continues_is_measured_for_quantities_asked_f
     assert table_of(tmp_path)[:2] == before
 
 
+def test_a_quantity_that_cannot_be_measured_leaves_the_others(tmp_path):
+    told = []
+    train(
+        plan_of(2, spectrum=1, spectrum_quantities="sharpness,log-det=0.01,trace"), tmp_path / "some", say=told.append
+    )
+    (line,) = told
+    assert line.startswith("log-det=0.01 of round 0 is not measured, because ")
+    rows = [(row["round"], row["quantity"]) for row in table_of(tmp_path / "some")]
+    assert rows == [(number, name) for number in "012" for name in ("sharpness", "trace")]
+    train(plan_of(2, spectrum=1), tmp_path / "alone")
+    of_sharpness = [row for row in table_of(tmp_path / "some") if row["quantity"] == "sharpness"]
+    assert of_sharpness == table_of(tmp_path / "alone")
+
+
 @pytest.mark.parametrize(
     ("conduct", "error", "message"),
     [
