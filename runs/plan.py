@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
@@ -36,6 +35,7 @@ from runs.networks.language_model import PREFIX
 from runs.networks.peft_format import with_adapter_start
 from runs.networks.text_federation import DECIDING
 from runs.options import is_name, resolve
+from runs.own_code import code_digests
 from runs.settings import ANEW, COMPUTED, ELSEWHERE, MEASURED, NAME_A_RUN, PLACE, STAYING, UNASKED, Conduct, RunError
 from runs.versions import versions
 from workloads.code_names import names_code
@@ -47,7 +47,7 @@ from workloads.written import FolderRecord, ForeignFileError
 LATER = ("cap", "personal_cap", "ranks", "client_ranks")
 """Options that runs of earlier versions lack; their defaults are what those versions did."""
 
-_CODE = "code of {}"
+_CODE, _IN = "code of {}", " in "
 """Name of the version of a user's code."""
 _PARTS = {"algorithm", "problem", "settings", "rounds", "conduct", "versions", "earlier", "given"}
 Given = Mapping[str, str | Sequence[float]]
@@ -486,9 +486,10 @@ def describe_environment_changes(plan: Plan, run: StoredRun) -> list[str]:
         plan: Plan of the run now.
         run: Run as read from the folder.
     """
+    algorithm = _CODE.format(plan.algorithm)
     lines = [
         f"the {name} has changed since the run began, so its rounds are of two "
-        f"{'algorithms' if name == _CODE.format(plan.algorithm) else 'metrics'}"
+        f"{'algorithms' if name.partition(_IN)[0] == algorithm else 'metrics'}"
         for name in changed_code(plan, run)
     ]
     before = {**run.versions, **{name: getattr(run.plan.conduct, name) for name in PLACE}}
@@ -506,14 +507,12 @@ def changed_code(plan: Plan, run: StoredRun) -> list[str]:
 def _code_versions(plan: Plan) -> dict[str, str]:
     """Return digests of the files with a user's algorithm and metrics, by name; none of the package's own."""
     metrics = str(plan.settings.get("metrics") or "").split(",")
-    found = {}
-    for name in (plan.algorithm, *(metric.strip() for metric in metrics)):
-        module, colon, _ = name.partition(":")
-        file = getattr(sys.modules.get(module), "__file__", None) if colon else None
-        if file is not None:
-            with suppress(OSError):
-                found[_CODE.format(name)] = hashlib.sha256(Path(file).read_bytes()).hexdigest()[:12]
-    return found
+    found = code_digests([plan.algorithm, *(metric.strip() for metric in metrics)])
+    return {
+        _CODE.format(name) if place == 0 else f"{_CODE.format(name)}{_IN}{module}": digest
+        for name, digests in found.items()
+        for place, (module, digest) in enumerate(digests.items())
+    }
 
 
 def _code_so_far(folder: Path | None, plan: Plan) -> dict[str, str]:

@@ -82,6 +82,36 @@ def test_code_of_a_metric_that_changed_is_named(tmp_path, monkeypatch):
     assert line in describe_environment_changes(plan, run)
 
 
+def test_code_that_an_algorithm_imports_is_watched_too(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    package = tmp_path / "my_methods"
+    package.mkdir()
+    files = {
+        "my_methods/__init__.py": "",
+        "my_methods/chosen.py": "from my_methods import steps\nimport far_words, algorithms.fedavg\nMade = dict\n",
+        "my_methods/steps.py": "from .deeper import size\n",
+        "my_methods/deeper.py": "size = 1.0\n",
+        "my_methods/unused.py": "size = 1.0\n",
+        "far_words.py": "size = 1.0\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    importlib.import_module("my_methods.chosen")
+    importlib.import_module("my_methods.unused")
+    plan = replace(make_plan("fedavg", "quadratics", {}), algorithm="my_methods.chosen:Made")
+    run = StoredRun(plan, {}, stored_versions(tmp_path / "run", plan))
+    watched = [name.removeprefix("code of my_methods.chosen:Made") for name in run.versions if name.startswith("code")]
+    assert sorted(watched) == ["", " in far_words", " in my_methods", " in my_methods.deeper", " in my_methods.steps"]
+    (tmp_path / "my_methods/unused.py").write_text("size = 2.0\n")
+    assert changed_code(plan, run) == []
+    (tmp_path / "my_methods/deeper.py").write_text("size = 2.0\n")
+    (line,) = describe_environment_changes(plan, run)
+    what = "code of my_methods.chosen:Made in my_methods.deeper"
+    assert line == f"the {what} has changed since the run began, so its rounds are of two algorithms"
+    earlier = replace(run, versions={name: one for name, one in run.versions.items() if " in " not in name})
+    assert changed_code(plan, earlier) == []  # an earlier version watched the module of the algorithm alone
+
+
 def stored_versions(folder, plan):
     folder.mkdir()
     write_plan(folder, plan)
