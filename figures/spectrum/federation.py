@@ -61,11 +61,13 @@ class TrainedRun:
         """Yield the server's weights at the start and after every round with a checkpoint in the folder.
 
         Raises:
-            RunError: A checkpoint is not whole.
+            RunError: A checkpoint is not whole, or the first is one of other settings, which is refused before the
+                start is yielded.
         """
         algorithm, settings = self.parts.algorithm, self.plan.settings
         begun = rounds(algorithm, self.problem, rounds=1, cohort=settings["cohort"], seed=settings["seed"])
         kept = checkpoints_of(self.plan, self.parts, self.folder, earlier_digest(self.folder)).load_each()
-        for state in chain([next(begun).state], (one.state for one in kept if one.state.round)):
+        stored = chain([one] if (one := next(kept, None)) else [], kept)
+        for state in chain([next(begun).state], (one.state for one in stored if one.state.round)):
             require_state(self.parts, state.algorithm, self.folder / CHECKPOINTS)
             yield state.round, dense_tree(algorithm.weights(state.algorithm), self.problem.start)

@@ -12,7 +12,7 @@ from algorithms.low_rank import USV
 from algorithms.sequential import Sequential
 from figures.spectrum.federation import TrainedRun
 from runs.catalogue import ALGORITHMS, options_of
-from runs.folder import checkpoints_of, require_state, train
+from runs.folder import SETTINGS, checkpoints_of, require_state, train
 from runs.plan import make_plan, parts_of
 from runs.settings import Conduct, RunError
 
@@ -116,6 +116,14 @@ def test_checkpoints_of_factorised_kernels_are_measured(algorithm, tmp_path):
     U, S, V = checkpoints_of(plan, parts, tmp_path / "run").load()[0].state.algorithm
     kernel = (U["2.weight"] @ S["2.weight"] @ V["2.weight"].T).reshape(4, 3, 3, 2)
     torch.testing.assert_close(found[3]["2.weight"], kernel)
+
+
+def test_checkpoints_under_edited_settings_are_refused_before_the_start_is_measured(tmp_path):
+    train(plan_of("fedavg", "convolution"), tmp_path / "run")
+    settings = tmp_path / "run" / SETTINGS
+    settings.write_text(settings.read_text().replace('"steps": 2', '"steps": 3'))
+    with pytest.raises(RunError, match=r"has been changed since rankproof wrote it: round-000003\.json has other set"):
+        next(TrainedRun.of(tmp_path / "run", "cpu", trust=True).states())
 
 
 @pytest.mark.parametrize("factor", [0, 2])
