@@ -429,14 +429,18 @@ class Curvature:
         others. `block` takes a module with all that it holds.
 
         Raises:
-            CurvatureError: A depth that is not a whole number, or negative.
+            CurvatureError: A depth that is not a whole number of at least 1.
         """
-        if depth is not None and not (isinstance(depth, Integral) and depth >= 0):
-            raise CurvatureError(f"depth must be a whole number of at least 0, got {depth!r}", keywords=("depth",))
+        whole = isinstance(depth, Integral) and not isinstance(depth, bool)
+        if depth is not None and not (whole and depth >= 1):
+            raise CurvatureError(
+                f"depth must be a whole number of at least 1, got {depth!r}; leave it out for a block per module",
+                keywords=("depth",),
+            )
         owners: dict[str, list[str]] = {}
         for name in self._names:
             place = owner(name)
-            owners.setdefault(".".join(place.split(".")[:depth]) if depth else place, []).append(name)
+            owners.setdefault(".".join(place.split(".")[:depth]), []).append(name)
         return {place: self.block(names) for place, names in owners.items()}
 
     def cost(self, gradient_seconds: float | None = None) -> Cost:

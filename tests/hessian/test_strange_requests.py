@@ -146,9 +146,9 @@ def test_settings_of_other_kinds_are_refused(settings, message):
         SpectrumSettings(**settings)
 
 
-@pytest.mark.parametrize("depth", [1.5, -1, "1"])
+@pytest.mark.parametrize("depth", [1.5, -1, "1", 0, True])
 def test_a_depth_that_is_none_is_refused(depth):
-    with pytest.raises(CurvatureError, match="depth must be a whole number of at least 0"):
+    with pytest.raises(CurvatureError, match="depth must be a whole number of at least 1"):
         Curvature(perceptron(), LOSS, (X, Y)).blocks(depth)
 
 

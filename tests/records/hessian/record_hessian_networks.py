@@ -108,12 +108,12 @@ def names_and_blocks():
             block.cost(1.0).products,
             operator.cost(1.0).products,
         )
-    for depth in (None, 0, 1):
+    for depth in (None, 2, 1):
         yield {name: (block.P, block.names) for name, block in operator.blocks(depth).items()}
     yield (
         refused(operator.block, "9.*"),
         refused(operator.block, []),
-        refused(operator.blocks, -1),
+        refused(operator.blocks, 0),
         refused(operator.blocks, 1.5),
     )
     yield (
