@@ -154,6 +154,22 @@ def test_show_prints_an_entry_for_bibtex_and_checks_nothing(capsys):
     assert out.count("@misc{fedlrt,") == 1
 
 
+@pytest.mark.parametrize(
+    ("ids", "cited"),
+    [
+        (["fedlrt/truncation-cost"], ["@software{rankproof-fedlrt-truncation-cost,", "@misc{fedlrt,"]),
+        (
+            ["rolora/eq-3", "fedlrt/truncation-cost"],
+            ["@software{rankproof-fedlrt-truncation-cost,", "@software{rankproof-rolora-eq-3,", "@misc{fedlrt,"],
+        ),
+    ],
+)
+def test_show_cites_the_papers_of_findings_and_claims_once_each(capsys, ids, cited):
+    status, out, _ = run(capsys, "show", *ids, "--bibtex")
+    assert status == 0
+    assert [line for line in out.splitlines() if line.startswith(("@", "% Cite"))][: len(cited)] == cited
+
+
 def test_show_prints_a_finding_next_to_a_claim(capsys):
     status, out, _ = run(capsys, "show", "truncation-cost", "fedloru-v2/txt-total20")
     assert status == 0

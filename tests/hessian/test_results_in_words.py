@@ -11,7 +11,7 @@ from hessian.fits.bulk_laws import LawFit
 from hessian.fits.measured_fit import MeasuredFit, Side
 from hessian.fits.spiked_fit import SpikedFit
 from hessian.lanczos.quadrature import Moment
-from hessian.numerics.intervals import StableRankInterval
+from hessian.numerics.intervals import StableRankInterval, format_interval
 from hessian.quantities.estimates import Estimate, Measurement, Profile
 from hessian.quantities.names import Quantity
 from hessian.tracker import TrackedState
@@ -37,6 +37,22 @@ def test_an_estimate(found, text):
     assert found.words() == {"trace": text}
     assert ESTIMATE.width == 0.625
     assert [value in ESTIMATE for value in (2.2499, 2.25, 2.875, 2.8751)] == [False, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("ends", "text"),
+    [
+        ((1.25, 1.0, 3.0), "1.25, 1 to 3"),
+        ((1.002, 1.0, 1.004), "1.002, 1 to 1.004"),  # ends that differ in the fourth digit need no more
+        ((1.0005, 1.0, 1.0009), "1.0005, 1.0000 to 1.0009"),
+        ((1.0000005, 1.0000003, 1.0000008), "1.0000005, 1.0000003 to 1.0000008"),  # eight digits, the most
+        ((1.00000005, 1.00000003, 1.00000008), "1, 1 to 1"),  # rounding decides further ones
+        ((-1.0004, -1.0009, -1.0), "-1.0004, -1.0009 to -1.0000"),
+        ((0.0, 0.0, 0.0), "0, 0 to 0"),
+    ],
+)
+def test_an_interval_has_the_digits_that_distinguish_its_ends_from_four_to_eight(ends, text):
+    assert format_interval(*ends) == text
 
 
 def test_profiles():

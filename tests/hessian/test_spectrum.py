@@ -91,6 +91,11 @@ def test_counts_begin_at_one_and_seeds_at_zero(name, least):
         SpectrumSettings(**{name: least - 1})
 
 
+def test_further_quantities_have_the_settings_of_the_spectrum():
+    own = SpectrumSettings(0.1, 0.9, products=70, basis=9, steps=11, chunk=2, memory=Budget.of("1 MiB"))
+    assert own.for_quantities() == MeasureSettings(0.1, 0.9, 70, 9, 11, 2, Budget.of("1 MiB"))
+
+
 def test_a_measurement_is_as_its_settings_say():
     report = measure_spectrum(DenseOperator(torch.diag(EIGENVALUES[::10])), SpectrumSettings())
     assert report.stable_rank.relative_width <= 0.05
@@ -98,8 +103,6 @@ def test_a_measurement_is_as_its_settings_say():
     assert (report.largest, len(report.eigenvalues)) == (10, 20)
     assert report.residuals.max() <= 1e-4
     assert [len(nodes) for nodes in report.measure.nodes] == [60] * 4
-    own = SpectrumSettings(0.1, 0.9, products=70, basis=9, steps=11, chunk=2, memory=Budget.of("1 MiB"))
-    assert own.for_quantities() == MeasureSettings(0.1, 0.9, 70, 9, 11, 2, Budget.of("1 MiB"))
 
 
 @pytest.mark.parametrize("confidence", [0.6, 0.99])

@@ -30,6 +30,7 @@ def test_positive_expressions_are_proved(expression, substitution):
         (sympy.Integer(-3), {}),
         (sympy.Integer(0), {}),
         (1 / (m - n), {n: m + a}),
+        (2 * n - m, {n: m, m: n}),  # 2m - n, if both are replaced at once
     ],
 )
 def test_other_expressions_are_not(expression, substitution):

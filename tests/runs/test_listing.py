@@ -503,6 +503,12 @@ def test_of_runs_that_were_evaluated_at_other_rounds_the_longest_is_compared(tmp
     assert len(drop_duplicates(find_runs(tmp_path))) == 4
 
 
+def test_the_longest_run_stays_even_if_it_has_fewer_evaluations(tmp_path):
+    write_run(tmp_path / "a", [6.0, 5.0, 4.0, 3.0, 2.0, 1.0])
+    write_run(tmp_path / "a-every-6", [6.0, *5 * [None], 0.5])
+    assert [run.folder.name for run in drop_duplicates(find_runs(tmp_path))] == ["a-every-6"]
+
+
 def test_runs_on_other_data_are_compared_where_their_names_differ_only_in_evaluations(tmp_path, capsys):
     data, other = {"data": "0" * 64}, {"data": "1" * 64}
     write_run(tmp_path / "a", [5.0, 3.0], problem="mine:data", given=data)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from workloads.arguments import BAD_USAGE, Parser, add_command, at_least
+from workloads.arguments import BAD_USAGE, Parser, add_command, at_least, nearest_flag
 
 
 def parsed(*words, several="names"):
@@ -53,3 +53,9 @@ def test_words_of_the_command_line_declare_arguments_once():
     assert parser.parse_args(["--late", "x"]).late == "x"
     assert parser.parse_args(["--late", "y"]).late == "y"
     assert seen == [("--late", "x")]
+
+
+@pytest.mark.parametrize("written", ["--lora-alpha", "--lora_alpha", "--LoRA_Alpha", "lora_alpha"])
+def test_an_option_of_another_program_is_recognised_however_it_is_written(written):
+    assert nearest_flag(written, ["--layers", "--scale"]) == "--scale"
+    assert nearest_flag(written, ["--layers", "--seed"]) is None

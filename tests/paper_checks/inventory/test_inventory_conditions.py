@@ -43,6 +43,8 @@ def read(tmp_path, body, preamble=""):
         (rf"\iffalse \ifxyz \ifdefinedx x \fi {A}", ONE),
         (rf"\let\iflong\iftrue \iflong {A} \else {B} \fi", ONE),
         (rf"\let\iflong=\iffalse \iflong {A} \else {B} \fi", TWO),
+        (rf"\newif\iflong \iffalse \let\iflong=\iftrue \fi \iflong {A} \else {B} \fi", TWO),
+        (rf"\newif\iflong \longtrue \iffalse \newif\iflong \fi \iflong {A} \else {B} \fi", ONE),
         (rf"\newif\iflong \longtrue \iflong {A} \newif\ifnew \ifnew {B} \fi \fi", ONE),
     ],
 )

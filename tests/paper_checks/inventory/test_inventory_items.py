@@ -394,6 +394,26 @@ Y & one & 7.0 & \multicolumn{2}{c}{8.0} \\ \bottomrule
     assert table.rules == {2, 4}
 
 
+def test_a_cell_that_spans_rows_above_it_reaches_as_many_as_it_says(tmp_path):
+    (tmp_path / "a.tex").write_text(r"""\documentclass{article}\begin{document}
+\begin{table}\caption{Upwards.}\begin{tabular}{lll}
+ & one & 1 \\ & two & 2 \\ & three & 3 \\ \multirow{-3}{*}{A} & four & 4 \\ \multirow{-9}{*}{B} & five & 5
+\end{tabular}\end{table}
+\end{document}""")
+    (table,) = read_document(str(tmp_path / "a.tex")).tables
+    assert [row[0].text for row in table.rows] == ["B", "A", "A", "A", "B"]
+
+
+@pytest.mark.parametrize("option", ["sibling", "numberlike", "sharenumber"])
+def test_statements_share_a_counter_by_each_of_its_names(tmp_path, option):
+    (tmp_path / "a.tex").write_text(rf"""\documentclass{{article}}
+\declaretheorem{{theorem}}\declaretheorem[{option}=theorem]{{lemma}}\begin{{document}}
+\begin{{theorem}} One. \end{{theorem}}\begin{{lemma}} Two. \end{{lemma}}\begin{{theorem}} Three. \end{{theorem}}
+\end{{document}}""")
+    items = read_document(str(tmp_path / "a.tex")).items
+    assert [item.name for item in items] == ["Theorem 1", "Lemma 2", "Theorem 3"]
+
+
 @pytest.mark.parametrize(
     ("titles", "body", "meant"),
     [

@@ -20,7 +20,7 @@ NUMBERS = count()
 REPLAYS = """
 import threading
 from fractions import Fraction
-from paper_checks.replay import Violation, proof, replay, require
+from paper_checks.replay import Hypothesis, Violation, assuming, proof, replay, require
 
 
 def power(values):
@@ -49,6 +49,12 @@ def waiting(values):
 @replay("own/constant")
 def constant(values):
     return Violation(2, 1 if int(values["q"]) and values["way"] else 1)
+
+
+@replay("own/bounded")
+def bounded(values):
+    assumed = assuming(Hypothesis("q", int(values["q"]), "=", 3))
+    return Violation(int(values["q"]), 2, assumes=assumed)
 
 
 @proof("own/proof")
@@ -154,6 +160,13 @@ def test_a_replay_that_cannot_fail_lists_what_was_tried(package):
     assert answer.confirmed
     assert not answer.can_fail
     assert answer.alike_at == ["q = 4", "way = other up", "q = 8", "q = 1"]
+
+
+def test_an_assumption_that_every_change_breaks_does_not_show_that_a_replay_can_fail(package):
+    (answer,) = replay_in_fresh_process(package, [witness("bounded", q=3)])
+    assert answer.confirmed
+    assert not answer.can_fail
+    assert answer.alike_at == [f"q = {q} (an assumption is not met: q = {q}, and not 3)" for q in (4, 8, 1)]
 
 
 def test_a_long_number_is_named_by_both_of_its_ends():
