@@ -62,7 +62,6 @@ CONVENTIONS: Mapping[str, str] = {
     "weight_decay": CODE,
     "crop": NOT_PRINTED,
     "flip": NOT_PRINTED,
-    "held_out": NOT_PRINTED,
     "tuning_rounds": NOT_PRINTED,
 }
 """Where settings of the paper's experiments are from that are not printed."""

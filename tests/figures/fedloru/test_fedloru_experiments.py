@@ -10,6 +10,7 @@ import torch
 
 import rankproof
 from figures.experiments.cost import cost_of_line
+from figures.experiments.differences import differences
 from figures.experiments.experiment import CHOICE, RUN
 from figures.fedloru import alignment as aligned
 from figures.fedloru import curves as curves
@@ -174,6 +175,11 @@ def test_tables_say_what_the_runs_say(of, lead, says):
     picture = tables.drawing(of)(table)
     written = {text.get_text() for axes in picture.axes for text in axes.texts}
     assert {cell for value in tables.values(table, of) for cell in value.cells} <= written | {""}
+
+
+def test_the_samples_held_out_are_those_that_the_paper_prints():
+    rows = {row.setting: (row.printed, row.run) for row in differences(tables.TABLE_6_FIGURE, Settings("laptop"))}
+    assert rows["samples held out"] == ("10000", "1000")
 
 
 def test_restarts_are_compared_with_no_accumulation_and_with_one_another():
