@@ -245,6 +245,19 @@ def test_gains_are_relative_to_fedavg():
     assert len(curves.draw_gains(table).axes[0].get_lines()) >= 4
 
 
+@pytest.mark.parametrize(("more", "says"), [(0.001, "supports"), (-0.001, "contradicts"), (0.0, "undecided")])
+def test_gains_are_compared_between_the_fewest_and_the_most_clients(more, says):
+    def value(keys, seed, number):
+        level = {"FedAvg": 0.5, "FedLoRA": 0.4}.get(keys["method"], 0.55 + more * (keys["clients"] - 20))
+        return level + 0.001 * (seed % 2) * (keys["clients"] == 20 and keys["method"] != "FedAvg")
+
+    table = invented("6", value)
+    found = curves.gain_changes(table)
+    assert (found["FedLoRU"].above, found["FedLoRA"].above) == (says, "undecided")
+    assert found["FedLoRU"].mean == pytest.approx(360 * more, abs=0.002)
+    assert f" of FedAvg's accuracy, smallest detectable 0.2: {says}" in curves.gains_found(table)
+
+
 def test_costs_are_those_of_the_first_round_at_the_target():
     def value(keys, seed, number):
         speed = {"FedAvg": 0.1, "FedLoRU": 0.2, "FedHM": 0.05}.get(keys["method"], 0.0)
