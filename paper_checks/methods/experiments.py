@@ -65,7 +65,7 @@ def judge_runs(
         reason: Why it is undecided.
         comparisons: Statements, comparison by comparison; default: the figure's own words.
         counted: Statement of the comparisons, where it is not the whole one.
-        remark: Words on what the runs show of a part that no comparison covers.
+        remark: Words on what the runs show of a part that no comparison covers; left out if empty.
     """
     id = runs.figure.id
     if runs.table is None:
@@ -82,8 +82,8 @@ def judge_runs(
         f"at laptop scale ({id}) {counts['supports']} of {len(found)} comparisons support {counted}, "
         f"{counts['contradicts']} contradict it, {counts['undecided']} are undecided{unreached}: {told}"
     )
-    if remark is not None:
-        scope = f"{scope}; {remark(runs.table)}"
+    said = remark(runs.table) if remark is not None else ""
+    scope = "; ".join(filter(None, (scope, said)))
     return Evidence(None, scope, cases=len(found), reason=reason)
 
 

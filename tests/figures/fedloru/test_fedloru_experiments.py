@@ -177,6 +177,19 @@ def test_tables_say_what_the_runs_say(of, lead, says):
     assert {cell for value in tables.values(table, of) for cell in value.cells} <= written | {""}
 
 
+def test_findings_that_the_last_evaluation_alone_would_change_are_named():
+    def value(keys, seed, number, at_the_end):
+        behind = keys["method"] == "FedLoRU" and keys["clients"] == 200 and (number < 16 or at_the_end)
+        return 0.5 + 0.001 * (seed % 2) * (keys["method"] == "FedLoRU") - 0.05 * behind
+
+    told = tables.found_in("7")(invented("7", lambda *of: value(*of, at_the_end=False)))
+    changed = told.partition("By the last evaluation alone: ")[2]
+    assert changed.startswith("FedLoRU minus FedAvg, K = 200: undecided, +0.")
+    assert changed.count("K = 200: undecided") == 3
+    assert "K = 100" not in changed
+    assert "By the last" not in tables.found_in("7")(invented("7", lambda *of: value(*of, at_the_end=True)))
+
+
 def test_the_samples_held_out_are_those_that_the_paper_prints():
     rows = {row.setting: (row.printed, row.run) for row in differences(tables.TABLE_6_FIGURE, Settings("laptop"))}
     assert rows["samples held out"] == ("10000", "1000")

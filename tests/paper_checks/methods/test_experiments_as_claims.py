@@ -175,3 +175,16 @@ def test_an_effect_turns_round():
     one = Effect(5, 0.02, 0.01, 0.02)
     assert one.reversed == replace(one, mean=-0.02)
     assert (one.above, one.reversed.above) == ("supports", "contradicts")
+
+
+def test_a_card_names_the_findings_that_the_last_evaluation_alone_would_change():
+    def value(keys, seed, number):
+        return 0.5 + 0.001 * (seed % 2) - 0.05 * (keys["method"] == "FedLoRU" and number < 16)
+
+    (claim,) = [claim for claim in CLAIMS if claim.id == "fedloru-v2/tab-7"]
+    (figure,) = select(["fedloru/tab-7"])
+    scope = claim.judge(StoredRuns(figure, invented("fedloru/tab-7", value))).scope
+    assert scope.count("FedLoRU above FedAvg, K = 100: contradicts, -4.0 ") == 1
+    assert "; by the last evaluation alone: FedLoRU above FedAvg, K = 100: undecided, +0.0 " in scope
+    same = claim.judge(StoredRuns(figure, invented("fedloru/tab-7", lambda keys, seed, number: 0.5 + 0.001 * seed)))
+    assert same.scope.endswith("smallest detectable 0.0")
