@@ -282,7 +282,8 @@ FIG_5 = experiment(
 
 def aligned(table: pd.DataFrame) -> Comparisons:
     """Full rank ahead at the start, low rank ahead later."""
-    for case, method, rounds, effect in differences(table):
+    for case, method, rounds, difference in differences(table):
+        effect = replace(difference, unit="hundredths of the cosine")
         if rounds[0] > 1:
             yield f"{case}: {method} is better aligned than FedAvg in rounds {rounds[0]} to {rounds[-1]}", effect
         else:

@@ -188,3 +188,11 @@ def test_a_card_names_the_findings_that_the_last_evaluation_alone_would_change()
     assert "; by the last evaluation alone: FedLoRU above FedAvg, K = 100: undecided, +0.0 " in scope
     same = claim.judge(StoredRuns(figure, invented("fedloru/tab-7", lambda keys, seed, number: 0.5 + 0.001 * seed)))
     assert same.scope.endswith("smallest detectable 0.0")
+
+
+def test_cosines_are_no_points():
+    (claim,) = [claim for claim in CLAIMS if claim.id == "fedloru-v2/txt-align"]
+    table = invented("fedloru/fig-8", lambda keys, seed, number: 0.5 + 0.001 * seed)
+    scope = claim.judge(StoredRuns(select(["fedloru/fig-8"])[0], table)).scope
+    assert scope.count(" hundredths of the cosine, ") == 8
+    assert " points" not in scope
