@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from figures.experiments.effects import Effect
-from figures.experiments.experiment import RUN
+from figures.experiments.experiment import CHOICE, RUN
 from figures.fedloru.fig4 import by_loss
 from figures.fedloru.fig4 import design as fine_tuning
 from figures.figure import Settings
@@ -196,3 +196,17 @@ def test_cosines_are_no_points():
     scope = claim.judge(StoredRuns(select(["fedloru/fig-8"])[0], table)).scope
     assert scope.count(" hundredths of the cosine, ") == 8
     assert " points" not in scope
+
+
+@pytest.mark.parametrize("id", ["fedloru-v2/tab-7", "fedloru-v2/tab-4"])
+def test_a_card_names_the_rates_that_were_chosen_by_little(id):
+    (claim,) = [claim for claim in CLAIMS if claim.id == id]
+    (figure,) = select([id.replace("-v2", "")])
+    runs = invented(figure.id, lambda keys, seed, number: 0.5 + 0.001 * seed)
+    tried = runs[(runs["round"] == 8) & (runs.seed == 0)].assign(stage=CHOICE, seed=99, rate=0.1)
+    behind = tried.method.map({"FedHM": 0.004}).fillna(0.01)
+    worse = tried.assign(rate=0.03, value=tried.value - behind)
+    scope = claim.judge(StoredRuns(figure, pd.concat([tried, worse, runs]))).scope
+    assert scope.count("by at most 0.5 points on the validation samples: 0.1 over 0.03: FedHM (") == 1
+    assert scope.endswith(")")
+    assert "rates chosen" not in claim.judge(StoredRuns(figure, runs)).scope
