@@ -118,9 +118,23 @@ def differences(figure: Figure, settings: Settings) -> tuple[Difference, ...]:
 
 
 def with_beyond(figure: Figure, rows: Sequence[Difference]) -> tuple[Difference, ...]:
-    """Return rows with those of the settings that no option of a run has, which also stored numbers have."""
-    options = [row for row in rows if row.setting not in figure.beyond]
+    """Return rows with those of the settings that no option of a run has, which also stored numbers have.
+
+    Rows of stored numbers name the sources that the figure names now: these are of the paper, not of the runs.
+    """
+    options = [_with_source(figure, row) for row in rows if row.setting not in figure.beyond]
     return (*options, *(Difference(name, printed, run) for name, (printed, run) in figure.beyond.items()))
+
+
+def _with_source(figure: Figure, row: Difference) -> Difference:
+    names = {words: name for name, words in WORDS.items()}
+    setting = row.setting if row.setting in names else row.setting.partition(" (")[0]
+    printed = row.printed
+    for source in set(figure.conventions.values()):
+        printed = printed.removesuffix(f" ({source})")
+    now = figure.conventions.get(names.get(setting, setting.replace(" ", "_")).split(": ")[-1])
+    now = now or figure.conventions.get(setting)
+    return replace(row, printed=f"{printed} ({now})" if now else printed)
 
 
 def values_of(designs: Sequence[Design]) -> dict[str, dict[str, tuple[Any, ...]]]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 CROSSING = 20
-"""Approximate number of rounds after which the paper states that low-rank updates are better aligned."""
+"""About how many rounds the paper names for 20 clients, after which low-rank updates are better aligned."""
 STARTING = 5
 """Number of rounds that we read "initially" as, if there are many."""
 
@@ -126,8 +126,8 @@ def alignment_found(table: pd.DataFrame) -> str:
         for name, method, rounds, effect in differences(table)
     )
     return (
-        "Stated: full-rank updates are better aligned with the global update at first, low-rank ones after about 20 "
-        f"rounds. Found: {alignment_outcome(table)} {each}."
+        "Stated: full-rank updates are better aligned with the global update at first, low-rank ones later, with 20 "
+        f"clients after about {CROSSING} rounds. Found: {alignment_outcome(table)} {each}."
     )
 
 

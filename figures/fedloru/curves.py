@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from figures.experiments.effects import by_seed, mean_and_half_width
+from figures.experiments.effects import Effect, by_seed, mean_and_half_width, paired_effect
 from figures.experiments.experiment import RUN, finals
 from figures.fedloru.designs import EVALUATIONS, METHODS, tab1_design, tab6_design
 from figures.fedloru.experiments import CONVENTIONS, TITLES, choices, data_by, only, sizes_of
@@ -42,6 +43,22 @@ def relative_gains(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["method", "clients", "mean", "half_width", "printed"])
 
 
+def gain_changes(table: pd.DataFrame) -> dict[str, Effect]:
+    """Return by method how much larger its relative difference to FedAvg is with the most clients than with the fewest.
+
+    The differences are those of `relative_gains`, paired by seed.
+    """
+    ends = finals(table, EVALUATIONS)
+    found = {}
+    for method in ("FedLoRA", "FedLoRU"):
+        gains = []
+        for clients in (int(ends.clients.max()), int(ends.clients.min())):
+            ours, base = (by_seed(ends, method=name, clients=clients) for name in (method, "FedAvg"))
+            gains.append({seed: ours[seed] / base[seed] - 1 for seed in base})
+        found[method] = replace(paired_effect(*gains), unit="% of FedAvg's accuracy")
+    return found
+
+
 def draw_gains(table: pd.DataFrame) -> Picture:
     """Draw the relative difference to FedAvg against the number of clients, printed and obtained."""
     from matplotlib.figure import Figure as New
@@ -72,12 +89,12 @@ def draw_gains(table: pd.DataFrame) -> Picture:
 
 def gains_outcome(table: pd.DataFrame) -> str:
     """Return the outcome: whether the gain grows from the smallest to the largest number of clients."""
-    parts = []
+    parts, changes = [], gain_changes(table)
     for method, mine in relative_gains(table).groupby("method", sort=False):
-        first, last = mine.iloc[0], mine.iloc[-1]
+        first, last, change = mine.iloc[0], mine.iloc[-1], changes[str(method)]
         parts.append(
             f"{method} {100 * first['mean']:+.1f} % at K = {first.clients}, {100 * last['mean']:+.1f} % at "
-            f"K = {last.clients}"
+            f"K = {last.clients}, a change by {change.text}: {change.verdict}"
         )
     return f"Against FedAvg: {'; '.join(parts)}"
 

@@ -243,4 +243,10 @@ FIG_2 = Figure(
     quick_decides=False,
     designs=lambda settings: list(whole_designs(settings.sizes(FIG2_SIZES))),
     conventions=dict.fromkeys(("rounds", "seeds", "rates tried", "tuning_rounds"), "not printed"),
+    beyond={
+        "accuracy that is compared": (
+            "the best over learning rates",
+            "the mean over the last communication rounds, with a rate chosen on validation samples",
+        )
+    },
 )

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from figures.experiments.disclosures import finding
+from figures.experiments.disclosures import close_rates, finding
 from figures.experiments.effects import Effect
 from figures.figure import Figure, Settings
 from figures.ledger import select
@@ -60,19 +60,22 @@ def judge_runs(
 ) -> Evidence:
     """Return undecided evidence with what the stored runs show of each comparison, or of the whole figure.
 
+    The scope also names the learning rates that were chosen by little, which may decide small differences.
+
     Args:
         runs: Stored runs of a figure.
         reason: Why it is undecided.
         comparisons: Statements, comparison by comparison; default: the figure's own words.
         counted: Statement of the comparisons, where it is not the whole one.
-        remark: Words on what the runs show of a part that no comparison covers.
+        remark: Words on what the runs show of a part that no comparison covers; left out if empty.
     """
     id = runs.figure.id
     if runs.table is None:
         scope = f"no runs at laptop scale are stored yet; `rankproof figure {id} --scale laptop` makes them"
         return Evidence(None, scope, cases=0, reason=reason)
     if comparisons is None:
-        return Evidence(None, f"at laptop scale ({id}): {finding(runs.figure, runs.table)}", reason=reason)
+        told = finding(runs.figure, runs.table).removesuffix(".")
+        return Evidence(None, f"at laptop scale ({id}): {told}", reason=reason)
     found = list(comparisons(runs.table))
     counts = Counter(effect.above for _, effect in found)
     told = "; ".join(f"{stated}: {effect.verdict}, {effect.text}" for stated, effect in found)
@@ -82,8 +85,9 @@ def judge_runs(
         f"at laptop scale ({id}) {counts['supports']} of {len(found)} comparisons support {counted}, "
         f"{counts['contradicts']} contradict it, {counts['undecided']} are undecided{unreached}: {told}"
     )
-    if remark is not None:
-        scope = f"{scope}; {remark(runs.table)}"
+    said = remark(runs.table) if remark is not None else ""
+    rates = close_rates(runs.table).removesuffix(".").replace("Learning", "learning", 1)
+    scope = "; ".join(filter(None, (scope, said, rates)))
     return Evidence(None, scope, cases=len(found), reason=reason)
 
 

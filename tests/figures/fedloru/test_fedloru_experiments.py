@@ -10,6 +10,7 @@ import torch
 
 import rankproof
 from figures.experiments.cost import cost_of_line
+from figures.experiments.differences import differences
 from figures.experiments.experiment import CHOICE, RUN
 from figures.fedloru import alignment as aligned
 from figures.fedloru import curves as curves
@@ -176,6 +177,24 @@ def test_tables_say_what_the_runs_say(of, lead, says):
     assert {cell for value in tables.values(table, of) for cell in value.cells} <= written | {""}
 
 
+def test_findings_that_the_last_evaluation_alone_would_change_are_named():
+    def value(keys, seed, number, at_the_end):
+        behind = keys["method"] == "FedLoRU" and keys["clients"] == 200 and (number < 16 or at_the_end)
+        return 0.5 + 0.001 * (seed % 2) * (keys["method"] == "FedLoRU") - 0.05 * behind
+
+    told = tables.found_in("7")(invented("7", lambda *of: value(*of, at_the_end=False)))
+    changed = told.partition("By the last evaluation alone: ")[2]
+    assert changed.startswith("FedLoRU minus FedAvg, K = 200: undecided, +0.")
+    assert changed.count("K = 200: undecided") == 3
+    assert "K = 100" not in changed
+    assert "By the last" not in tables.found_in("7")(invented("7", lambda *of: value(*of, at_the_end=True)))
+
+
+def test_the_samples_held_out_are_those_that_the_paper_prints():
+    rows = {row.setting: (row.printed, row.run) for row in differences(tables.TABLE_6_FIGURE, Settings("laptop"))}
+    assert rows["samples held out"] == ("10000", "1000")
+
+
 def test_restarts_are_compared_with_no_accumulation_and_with_one_another():
     lines = {line.keys["method"]: line for line in restarts_design(Settings("laptop")).lines}
     assert [line.options.get("restart") for line in lines.values()] == [
@@ -237,6 +256,19 @@ def test_gains_are_relative_to_fedavg():
     assert found["mean"]["FedLoRA", 200] == pytest.approx(-0.2)
     assert found.printed["FedLoRU", 200] == 0.154
     assert len(curves.draw_gains(table).axes[0].get_lines()) >= 4
+
+
+@pytest.mark.parametrize(("more", "says"), [(0.001, "supports"), (-0.001, "contradicts"), (0.0, "undecided")])
+def test_gains_are_compared_between_the_fewest_and_the_most_clients(more, says):
+    def value(keys, seed, number):
+        level = {"FedAvg": 0.5, "FedLoRA": 0.4}.get(keys["method"], 0.55 + more * (keys["clients"] - 20))
+        return level + 0.001 * (seed % 2) * (keys["clients"] == 20 and keys["method"] != "FedAvg")
+
+    table = invented("6", value)
+    found = curves.gain_changes(table)
+    assert (found["FedLoRU"].above, found["FedLoRA"].above) == (says, "undecided")
+    assert found["FedLoRU"].mean == pytest.approx(360 * more, abs=0.002)
+    assert f" of FedAvg's accuracy, smallest detectable 0.2: {says}" in curves.gains_found(table)
 
 
 def test_costs_are_those_of_the_first_round_at_the_target():

@@ -265,8 +265,10 @@ def test_gains_show_runs_and_printed_ratios():
         ]
     same(drawn(axes), marks)
     assert texts(axes) == ("", "clients K", "accuracy against FedAvg's, %")
+    same_gain = "a change by +0.0 [+0.0, +0.0] % of FedAvg's accuracy, smallest detectable 0.0: undecided"
     assert fedloru_curves.gains_outcome(table) == (
-        "Against FedAvg: FedLoRA -19.2 % at K = 20, -19.2 % at K = 100; FedLoRU +21.2 % at K = 20, +21.2 % at K = 100"
+        f"Against FedAvg: FedLoRA -19.2 % at K = 20, -19.2 % at K = 100, {same_gain}; FedLoRU +21.2 % at K = 20, "
+        f"+21.2 % at K = 100, {same_gain}"
     )
     assert fedloru_curves.gains_outcome(table) in fedloru_curves.gains_found(table)
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from figures.experiments.effects import Effect
-from figures.experiments.experiment import RUN
+from figures.experiments.experiment import CHOICE, RUN
 from figures.fedloru.fig4 import by_loss
 from figures.fedloru.fig4 import design as fine_tuning
 from figures.figure import Settings
@@ -175,3 +175,38 @@ def test_an_effect_turns_round():
     one = Effect(5, 0.02, 0.01, 0.02)
     assert one.reversed == replace(one, mean=-0.02)
     assert (one.above, one.reversed.above) == ("supports", "contradicts")
+
+
+def test_a_card_names_the_findings_that_the_last_evaluation_alone_would_change():
+    def value(keys, seed, number):
+        return 0.5 + 0.001 * (seed % 2) - 0.05 * (keys["method"] == "FedLoRU" and number < 16)
+
+    (claim,) = [claim for claim in CLAIMS if claim.id == "fedloru-v2/tab-7"]
+    (figure,) = select(["fedloru/tab-7"])
+    scope = claim.judge(StoredRuns(figure, invented("fedloru/tab-7", value))).scope
+    assert scope.count("FedLoRU above FedAvg, K = 100: contradicts, -4.0 ") == 1
+    assert "; by the last evaluation alone: FedLoRU above FedAvg, K = 100: undecided, +0.0 " in scope
+    same = claim.judge(StoredRuns(figure, invented("fedloru/tab-7", lambda keys, seed, number: 0.5 + 0.001 * seed)))
+    assert same.scope.endswith("smallest detectable 0.0")
+
+
+def test_cosines_are_no_points():
+    (claim,) = [claim for claim in CLAIMS if claim.id == "fedloru-v2/txt-align"]
+    table = invented("fedloru/fig-8", lambda keys, seed, number: 0.5 + 0.001 * seed)
+    scope = claim.judge(StoredRuns(select(["fedloru/fig-8"])[0], table)).scope
+    assert scope.count(" hundredths of the cosine, ") == 8
+    assert " points" not in scope
+
+
+@pytest.mark.parametrize("id", ["fedloru-v2/tab-7", "fedloru-v2/tab-4"])
+def test_a_card_names_the_rates_that_were_chosen_by_little(id):
+    (claim,) = [claim for claim in CLAIMS if claim.id == id]
+    (figure,) = select([id.replace("-v2", "")])
+    runs = invented(figure.id, lambda keys, seed, number: 0.5 + 0.001 * seed)
+    tried = runs[(runs["round"] == 8) & (runs.seed == 0)].assign(stage=CHOICE, seed=99, rate=0.1)
+    behind = tried.method.map({"FedHM": 0.004}).fillna(0.01)
+    worse = tried.assign(rate=0.03, value=tried.value - behind)
+    scope = claim.judge(StoredRuns(figure, pd.concat([tried, worse, runs]))).scope
+    assert scope.count("by at most 0.5 points on the validation samples: 0.1 over 0.03: FedHM (") == 1
+    assert scope.endswith(")")
+    assert "rates chosen" not in claim.judge(StoredRuns(figure, runs)).scope

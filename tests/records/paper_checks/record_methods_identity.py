@@ -4,6 +4,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import sympy
 from evidence_shown import shown
 from recording import refused
@@ -128,19 +129,19 @@ def claims_that_yield_equations_and_relations():
 def _effects(table):
     for name, low, high in (("a", 0.5, 1.5), ("b", -1.5, -0.5), ("c", -0.5, 0.5), ("d", -0.25, 0.75)):
         mean, half = (low + high) / 2, (high - low) / 2
-        yield name, SimpleNamespace(above=table[name], verdict=f"verdict of {name}", text=f"{mean} within {half}")
+        yield (
+            name,
+            SimpleNamespace(above=table[name].item(), verdict=f"verdict of {name}", text=f"{mean} within {half}"),
+        )
 
 
 def runs_at_laptop_scale_and_what_they_support():
     figure = SimpleNamespace(id="fedloru/fig-1")
     for d in ("supports", "contradicts", "undecided", "not reached"):
-        table = {"a": "supports", "b": "contradicts", "c": "not reached", "d": d}
+        table = pd.DataFrame({"a": ["supports"], "b": ["contradicts"], "c": ["not reached"], "d": [d]})
         yield shown(judge_runs(StoredRuns(figure, table), "too large", _effects, "the lead", lambda table: "remark"))
-    yield shown(
-        judge_runs(
-            StoredRuns(figure, {"a": "undecided", "b": "supports", "c": "supports", "d": "supports"}), "w", _effects
-        )
-    )
+    table = pd.DataFrame({"a": ["undecided"], "b": ["supports"], "c": ["supports"], "d": ["supports"]})
+    yield shown(judge_runs(StoredRuns(figure, table), "w", _effects))
     yield shown(judge_runs(StoredRuns(figure, None), "too large", _effects))
 
 
