@@ -298,6 +298,12 @@ def drawn_in(module: nn.Module, head: Iterable[str]) -> frozenset[str]:
     return frozenset(head) & frozenset(getattr(module, _DRAWN, head))
 
 
+def all_drawn_in(module: nn.Module) -> dict[str, Tensor]:
+    """Return the weights of a model that its files lacked, by name."""
+    drawn = frozenset(getattr(module, _DRAWN, ()))
+    return {name: weight.detach() for name, weight in module.named_parameters() if name in drawn}
+
+
 def classes_in(module: nn.Module) -> list[str]:
     """Return the names of the classes of a head that the model's files have, in its order; empty if it was drawn."""
     drawn = getattr(module, _DRAWN, None)

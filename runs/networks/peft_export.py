@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from runs.folder import CHECKPOINTS, checkpoints_of, require_state
-from runs.networks.language_model import ALIASES, PREFIX, locate
+from runs.networks.language_model import ALIASES, PREFIX, all_drawn_in, locate
 from runs.networks.language_network import LanguageNetwork, LanguageProblem
 from runs.networks.peft_format import updates, write_adapter
 from runs.plan import earlier_digest, given_of, parts_of, read_run, require_same_given
@@ -53,7 +53,8 @@ def export(folder: Path, out: Path, root: str | None = None, trust: bool = False
     found = updates(parts.algorithm, state.algorithm, problem.start)
     weights = parts.algorithm.weights(state.algorithm)
     network: LanguageNetwork = problem.clients.network  # type: ignore[assignment]
-    others = {of: weights[of] for of in problem.start if of not in found}
+    # What was drawn from the run's seed and not trained: another reader of the model would draw other numbers.
+    others = {**all_drawn_in(network.testing.module), **{of: weights[of] for of in problem.start if of not in found}}
     base = base_of(run.plan.settings["model"])
     write_adapter(out, network.testing.module, found, others, network.task, base, problem.classes)
     return state.round
