@@ -274,6 +274,25 @@ def test_a_run_from_the_command_line_to_peft(tmp_path, monkeypatch, capsys, caus
     assert float(first) == pytest.approx(float(rows[-1].split(",")[1]), rel=1e-4)
 
 
+def test_an_adapter_is_not_added_to_the_model_in_its_folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(federation, "load_texts", rated(False, []))
+    folder = saved(bert(classes=2), tmp_path / "model")
+    before = sorted(path.name for path in folder.iterdir())
+    run = ["train", "fedlora", "--data", "rated-sentences", "--model", f"hf:{folder}", "--layers", "*.query"]
+    run += ["--max-length", "12", "--clients", "2", "--rounds", "1", "--out"]
+    assert main([*run, str(tmp_path / "run")]) == 0
+    assert main(["runs", "export", str(tmp_path / "run"), "--out", str(folder)]) == 2
+    assert f"{folder} holds a model, which would be read with the adapter added" in capsys.readouterr().err
+    assert sorted(path.name for path in folder.iterdir()) == before
+    assert main(["runs", "export", str(tmp_path / "run"), "--out", str(tmp_path / "out")]) == 0
+    for path in (tmp_path / "out").glob("adapter*"):
+        path.rename(folder / path.name)
+    assert main([*run, str(tmp_path / "next")]) == 2
+    assert f"{folder} has adapter_config.json next to the model: move the adapter" in capsys.readouterr().err
+    with pytest.raises(RunError, match="next to the model"):
+        model_of(Place(folder), "classification", 2)
+
+
 def test_what_was_drawn_for_a_new_head_goes_out_even_if_it_was_not_trained(tmp_path, monkeypatch):
     monkeypatch.setattr(federation, "load_texts", rated(False, []))
     folder = saved(transformers.BertModel(bert().config, add_pooling_layer=False), tmp_path / "model")
