@@ -9,7 +9,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -188,7 +188,8 @@ def _load_or_compute(
         _note_run(used, folder)
         _note_maker(made_by, present, folder)
 
-    with _run_folder(out, name, sources, recompute or (settings.scale == "quick" and not from_runs)) as runs:
+    from_nothing = recompute or (settings.scale == "quick" and not from_runs)
+    with _run_folder(out, name, sources, from_nothing, settings.report) as runs:
         table = figure.data(replace(settings, runs=runs, pieces=pieces, named=note))
     csv = table.to_csv(index=False, na_rep="nan", lineterminator="\n")
     seconds = round(time.perf_counter() - started, 3)
@@ -250,11 +251,11 @@ def _adopt(written: FolderRecord, paths: Mapping[str, Path]) -> None:
 
 
 @contextmanager
-def _run_folder(out: Path, name: str, sources: str, from_nothing: bool) -> Iterator[Path]:
+def _run_folder(out: Path, name: str, sources: str, from_nothing: bool, say: Callable[[str], None]) -> Iterator[Path]:
     """Yield the folder of training runs for a figure.
 
     Runs from scratch have their own folder until all are done, so interrupted runs resume with the same sources.
-    Then they replace older ones.
+    Then they replace older ones. A second process waits until the first is done with this folder.
     """
     store = out / "runs"
     if not from_nothing:
@@ -269,19 +270,41 @@ def _run_folder(out: Path, name: str, sources: str, from_nothing: bool) -> Itera
             for run in [run for run in other.iterdir() if run.is_dir()] if other.is_dir() else []:
                 with suppress(RunError):  # keep files that a run did not write
                     remove_run(run)
-            with suppress(OSError):
-                other.rmdir()
-    yield anew
-    if anew.is_dir():
-        store.mkdir(exist_ok=True)
-        with lock_folder(store, wait=True):  # another figure may have made the same run at the same time
-            for run in sorted(anew.iterdir()):
-                if (store / run.name).exists():
-                    remove_run(store / run.name)
-                run.rename(store / run.name)
-        anew.rmdir()
-        with suppress(OSError):  # another figure's runs are there
-            anew.parent.rmdir()
+            _remove_empty(other)
+    try:
+        with _locked(anew, say):
+            yield anew
+            made = sorted(run for run in anew.iterdir() if run.is_dir())
+            if made:
+                store.mkdir(exist_ok=True)
+            with lock_folder(store, wait=True):  # another figure may have made the same run at the same time
+                for run in made:
+                    if (store / run.name).exists():
+                        remove_run(store / run.name)
+                    run.rename(store / run.name)
+    finally:
+        _remove_empty(anew)
+        _remove_empty(anew.parent)
+
+
+def _locked(folder: Path, say: Callable[[str], None]) -> ExitStack:
+    """Make a folder, wait until no other process works in it, and return its lock; the others may remove it."""
+    waits = False
+    while True:
+        with suppress(FileNotFoundError), ExitStack() as held:
+            folder.mkdir(parents=True, exist_ok=True)
+            if not held.enter_context(lock_folder(folder)):
+                if not waits:
+                    say("waiting for another process that makes this figure")
+                waits = True
+                held.enter_context(lock_folder(folder, wait=True))
+            if folder.is_dir():
+                return held.pop_all()
+
+
+def _remove_empty(folder: Path) -> None:
+    with suppress(OSError):  # it holds runs that were interrupted, another figure's, or files of somebody else
+        folder.rmdir()
 
 
 _WHOLE = re.compile(r"0|-?[1-9][0-9]*")

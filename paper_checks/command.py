@@ -479,15 +479,15 @@ def _report(options: argparse.Namespace) -> int:
     from paper_checks.pages.colours import print_summary
     from paper_checks.pages.manifest import run_manifest
     from paper_checks.pages.report import write_report, write_single_file
-    from paper_checks.pages.report_pages import file_names
+    from paper_checks.pages.report_pages import PICTURES, file_names, is_place_of_report
 
     out, single = Path(options.out), Path(options.single_file) if options.single_file else None
     ledger = ledger_of(options)
     chosen = chosen_claims(ledger, options)  # says what matches nothing, before a folder is made
     pages = [out / name for name in file_names([paper.name for paper in ledger.papers])]
     if single is not None:
-        if single.resolve() in {page.resolve() for page in pages}:
-            raise LedgerError(f"--single-file {single} is a page of the folder; name another file")
+        if is_place_of_report(single, out):
+            raise LedgerError(f"--single-file {single}: a report may replace or remove this file; name another one")
         require_target(single)
         require_own([single], single.parent)
     require_writable(out)
@@ -500,7 +500,7 @@ def _report(options: argparse.Namespace) -> int:
         for one in all_figures()
         if (one.id in seen if options.ids else not options.paper or one.id.partition("/")[0] in names)
     ]
-    drawn = _draw_figures(() if options.no_figures else figures, options, out / "figures")
+    drawn = _draw_figures(() if options.no_figures else figures, options, out / PICTURES)
     manifest = run_manifest(run)
     paths = [write_report(run, drawn, manifest, out)]
     paths += [write_single_file(run, drawn, manifest, single)] if single is not None else []

@@ -27,7 +27,9 @@ from paper_checks.names import owner
 from paper_checks.paper import Paper, import_alone
 from paper_checks.replay import REPLAY_LIMIT, ReplayError, replays_of
 
-_NAME = re.compile(r"[a-z][a-z0-9-]*")
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+"""Single hyphens between words, because two hyphens end the name of a paper in the names of its proofs' pages."""
+_PAGE = re.compile(r"[a-z][a-z0-9-]*")
 _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
@@ -111,8 +113,8 @@ def require_free(name: str, taken: Sequence[Paper] = PAPERS) -> None:
     """
     if not _NAME.fullmatch(name):
         raise LedgerError(
-            f"{name!r} is not a valid name for a paper: use lower-case letters, digits and hyphens, "
-            f"starting with a letter"
+            f"{name!r} is not a valid name for a paper: use lower-case letters and digits, "
+            f"starting with a letter, and single hyphens between them"
         )
     for paper in taken:
         if name.startswith(paper.name) and (paper in PAPERS or name == paper.name):
@@ -184,7 +186,7 @@ def _check(paper: Paper) -> None:
     if paper.link and not paper.link.startswith(("https://", "http://")):
         raise LedgerError(f"{paper.name}: link must be a web address, got {paper.link!r}")
     for page in paper.pages:
-        if not page.name.startswith(paper.name) or not _NAME.fullmatch(page.name):
+        if not page.name.startswith(paper.name) or not _PAGE.fullmatch(page.name):
             raise LedgerError(f"{paper.name}: names of its pages must begin with {paper.name}, got {page.name!r}")
         if not {*page.themes} <= {*paper.themes}:
             raise LedgerError(

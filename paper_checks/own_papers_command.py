@@ -38,7 +38,10 @@ def declare(commands: Any) -> None:
         several=None,
     )
     new.add_argument(
-        "name", type=read_name, metavar="NAME", help="name of the package, in lower-case letters, digits and hyphens"
+        "name",
+        type=read_name,
+        metavar="NAME",
+        help="name of the package, in lower-case letters, digits and single hyphens",
     )
     new.add_argument("--out", type=read_name, metavar="FOLDER", help="new or empty folder to write to; default: NAME")
     new.add_argument(

@@ -10,7 +10,6 @@ The package and the modules of the clients and their work must be importable on 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,7 +21,7 @@ from algorithms.executors.sharing import Packed
 from algorithms.executors.team import LOSSES, Member, Team
 from algorithms.executors.worker import Answer, Task, WorkerState, configure_process, pack_message, run_task
 from algorithms.federation import FederationError, InterruptedWorkError
-from workloads.processes.cluster import LOCAL, ActorPool, describe_loss, import_ray, require_graphics
+from workloads.processes.cluster import LOCAL, ActorPool, describe_loss, import_ray, require_graphics, use_search_path
 
 PATIENCE = 300.0
 """Seconds to wait for the first actor."""
@@ -176,7 +175,7 @@ class Worker:
             threads: Threads for linear algebra.
             dtype: Name of the default type.
         """
-        sys.path += [place for place in path if place not in sys.path]
+        use_search_path(path)
         configure_process(threads, getattr(torch, dtype.removeprefix("torch.")))
         self._federations: dict[int, WorkerState] = {}
 

@@ -7,7 +7,6 @@ the loss and the data, must be importable there.
 from __future__ import annotations
 
 import io
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +17,7 @@ from torch import Tensor
 from hessian.numerics.symmetric import CurvatureError
 from hessian.operators.link import Link, save
 from hessian.operators.worker import Order, Task, WorkerState
-from workloads.processes.cluster import ActorPool
+from workloads.processes.cluster import ActorPool, use_search_path
 from workloads.processes.worker_pool import OUT_OF_MEMORY
 
 
@@ -65,7 +64,7 @@ class _Actor:
     """An actor, which answers orders."""
 
     def __init__(self, path: Sequence[str]) -> None:
-        sys.path += [place for place in path if place not in sys.path]  # to import the user's modules
+        use_search_path(path)
         torch.set_num_threads(1)
         self._state = WorkerState()
 

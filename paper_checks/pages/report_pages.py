@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from paper_checks.pages.report_figures import ReportFigure
 
 INDEX, FIGURES, TABLE = "index.html", "figures.html", "claims.csv"
+PICTURES = "figures"
+"""Name of the folder of pictures in that of the report."""
 Part = Literal["summary", "index", "legend", "papers", "figures", "manifest"]
 COLUMNS = (
     *("id", "paper", "where", "kind", "importance", "verdict", "print", "grade", "family", "expected", "says"),
@@ -64,7 +66,7 @@ def paper_file(name: str) -> str:
 def picture_file(figure: ReportFigure) -> str:
     """Return the file of a picture in the folder of the report, where `rankproof figure` would write it."""
     kind = "svg" if figure.svg else "png"
-    return f"figures/{re.sub(r'[^A-Za-z0-9._-]', '-', figure.id)}.{kind}" if figure.svg or figure.png else ""
+    return f"{PICTURES}/{re.sub(r'[^A-Za-z0-9._-]', '-', figure.id)}.{kind}" if figure.svg or figure.png else ""
 
 
 def pictures_of(figures: Sequence[ReportFigure], out: Path) -> dict[Path, bytes]:
@@ -81,6 +83,14 @@ def file_names(papers: Sequence[str]) -> list[str]:
 def is_report_page(name: str) -> bool:
     """Return whether a name is one of a paper's page or map, or of the page of figures."""
     return re.fullmatch(r"paper-[^/]+\.html|map-[^/]+\.svg|figures\.html", name) is not None
+
+
+def is_place_of_report(path: Path, out: Path) -> bool:
+    """Return whether any report in a folder could write or remove the file at a path."""
+    path, out = path.resolve(), out.resolve()
+    return path.parent == out / PICTURES or (
+        path.parent == out and (path.name in (INDEX, TABLE) or is_report_page(path.name))
+    )
 
 
 def anchors(pages: Sequence[ReportPage], figures: Sequence[ReportFigure]) -> dict[str, str]:

@@ -34,6 +34,7 @@ _DRAWN = "drawn_by_rankproof"
 """Attribute of a model with the names of the weights that its files lacked."""
 _EXTRA = "language models need the extra llm: pip install 'rankproof[llm]'"
 _WEIGHTS, _PICKLED, _CONFIG = "model.safetensors", "pytorch_model.bin", "config.json"
+_ADAPTER = "adapter_config.json"
 
 
 @dataclass(frozen=True)
@@ -190,6 +191,16 @@ def _in_cache(name: str) -> Path:
         ) from error
 
 
+def require_no_model(folder: Path) -> None:
+    """Refuse a folder for an adapter that holds a model: transformers would add the adapter to the model.
+
+    Raises:
+        RunError: It does.
+    """
+    if (folder / _CONFIG).exists() or any(folder.glob("*.gguf")):
+        raise RunError(f"{folder} holds a model, which would be read with the adapter added: name another folder")
+
+
 def tokenizer_of(place: Place) -> Any:
     """Load the tokenizer of a model.
 
@@ -298,6 +309,12 @@ def drawn_in(module: nn.Module, head: Iterable[str]) -> frozenset[str]:
     return frozenset(head) & frozenset(getattr(module, _DRAWN, head))
 
 
+def all_drawn_in(module: nn.Module) -> dict[str, Tensor]:
+    """Return the weights of a model that its files lacked, by name."""
+    drawn = frozenset(getattr(module, _DRAWN, ()))
+    return {name: weight.detach() for name, weight in module.named_parameters() if name in drawn}
+
+
 def classes_in(module: nn.Module) -> list[str]:
     """Return the names of the classes of a head that the model's files have, in its order; empty if it was drawn."""
     drawn = getattr(module, _DRAWN, None)
@@ -324,7 +341,15 @@ def positions(module: nn.Module) -> int | None:
 
 
 def _require_config(place: Place) -> None:
-    """Check that a folder's configuration exists and names a kind of model; a GGUF file needs its reader instead."""
+    """Check that a folder's configuration exists and names a kind of model; a GGUF file needs its reader instead.
+
+    Transformers would add an adapter in the folder to the model, and rename the layers.
+    """
+    if (place.folder / _ADAPTER).is_file():
+        raise RunError(
+            f"{place.folder} has {_ADAPTER} next to the model: move the adapter to a folder of its own, and name that "
+            "with --start-from to begin from it"
+        )
     if place.gguf is not None:
         if util.find_spec("gguf") is None:
             raise RunError(f"{place} is read by the package gguf, which is not installed: pip install gguf")

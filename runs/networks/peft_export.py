@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from runs.folder import CHECKPOINTS, checkpoints_of, require_state
-from runs.networks.language_model import ALIASES, PREFIX, locate
+from runs.networks.language_model import ALIASES, PREFIX, all_drawn_in, locate, require_no_model
 from runs.networks.language_network import LanguageNetwork, LanguageProblem
 from runs.networks.peft_format import updates, write_adapter
 from runs.plan import earlier_digest, given_of, parts_of, read_run, require_same_given
@@ -30,9 +30,10 @@ def export(folder: Path, out: Path, root: str | None = None, trust: bool = False
         The round of the checkpoint.
 
     Raises:
-        RunError: The run does not exist, its algorithm has no adapter, or its model has changed. DataError: Its texts
-            are missing.
+        RunError: The run does not exist, its algorithm has no adapter, its model has changed, or a model lies where the
+            adapter would. DataError: Its texts are missing.
     """
+    require_no_model(out)
     run = read_run(folder, trust)
     if run.plan.problem == SILOS:
         raise RunError(
@@ -53,7 +54,8 @@ def export(folder: Path, out: Path, root: str | None = None, trust: bool = False
     found = updates(parts.algorithm, state.algorithm, problem.start)
     weights = parts.algorithm.weights(state.algorithm)
     network: LanguageNetwork = problem.clients.network  # type: ignore[assignment]
-    others = {of: weights[of] for of in problem.start if of not in found}
+    # What was drawn from the run's seed and not trained: another reader of the model would draw other numbers.
+    others = {**all_drawn_in(network.testing.module), **{of: weights[of] for of in problem.start if of not in found}}
     base = base_of(run.plan.settings["model"])
     write_adapter(out, network.testing.module, found, others, network.task, base, problem.classes)
     return state.round

@@ -197,6 +197,26 @@ def test_what_another_figure_began_stays(tmp_path):
     assert not (tmp_path / ".anew").exists()
 
 
+def test_a_second_command_waits_for_the_runs_of_the_first(tmp_path):
+    class WaitingError(Exception):
+        pass
+
+    def second(text):
+        if text.startswith("waiting for another process that makes this figure"):
+            raise WaitingError
+
+    def first(text):
+        if ", round 2 of" in text:
+            with pytest.raises(WaitingError):
+                make(FIGURE, Settings(progress=second), tmp_path)
+
+    make(FIGURE, Settings(progress=first), tmp_path)
+    make(FIGURE, Settings(progress=second), tmp_path)
+    assert calls == ["quick"]
+    assert find_runs(tmp_path / "runs")[0].done == ROUNDS
+    assert not (tmp_path / ".anew").exists()
+
+
 def test_what_other_sources_began_is_not_gone_on_with(tmp_path, monkeypatch):
     def cut(text):
         if ", round 2 of" in text:

@@ -231,6 +231,13 @@ def test_a_new_paper_takes_no_name_and_no_folder_that_is_in_use(tmp_path, capsys
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["full", "kept"]
 
 
+@pytest.mark.parametrize("name", ["own--b", "own-", "own-b-", "Own", "9own", "own_b"])
+def test_two_hyphens_end_a_name(tmp_path, capsys, name):  # pages of `own` would replace proofs of `own--b`
+    refused = run(capsys, "new-paper", name, "--out", str(tmp_path / "new"))
+    assert_refused(refused, f"'{name}' is not a valid name for a paper: use lower-case letters and digits, starting")
+    assert not (tmp_path / "new").exists()
+
+
 @pytest.mark.parametrize(
     ("file", "before", "after", "part"),
     [

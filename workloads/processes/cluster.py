@@ -59,7 +59,7 @@ def cluster(
             or modules of the current folder that hide those of this package.
     """
     ray = import_ray(failed)
-    require_own_modules(failed)
+    require_own_modules(failed, here_first=True)
     if ray.is_initialized():
         return ray, False
     here: dict[str, Any] = {}
@@ -79,6 +79,19 @@ def cluster(
         text = " ".join(str(error).split())[:160]
         raise failed(f"no Ray cluster answers at {address} ({text}): name another, or {LOCAL}") from error
     return ray, True
+
+
+def search_path() -> list[str]:
+    """Return this process's module search path, for `use_search_path` in a worker."""
+    return [os.path.abspath(place) for place in sys.path]  # "" is the current folder
+
+
+def use_search_path(path: Sequence[str]) -> None:
+    """Look for modules where the process that started this worker does, in its order, then where Ray does.
+
+    Ray puts the current folder first, where another module of the same name may lie.
+    """
+    sys.path[:] = [*path, *(place for place in sys.path if place not in path)]
 
 
 class ActorPool:
@@ -111,7 +124,7 @@ class ActorPool:
     def add(self, kind: type, graphics: float, *settings: Any) -> Any:
         """Start an actor of a class, which is called with the module search path of this process and the settings."""
         options = {"num_cpus": 1, "num_gpus": graphics, "max_restarts": 0}
-        self._actors.append(self.ray.remote(kind).options(**options).remote(sys.path, *settings))
+        self._actors.append(self.ray.remote(kind).options(**options).remote(search_path(), *settings))
         return self._actors[-1]
 
     def remove(self, actor: Any) -> None:

@@ -6,7 +6,6 @@ import argparse
 import os
 import pickle
 import platform
-import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
@@ -14,7 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from workloads.arguments import at_least
-from workloads.processes.cluster import LOCAL, cluster, describe_loss, graphics_of, workers_at_once
+from workloads.processes.cluster import (
+    LOCAL,
+    cluster,
+    describe_loss,
+    graphics_of,
+    search_path,
+    use_search_path,
+    workers_at_once,
+)
 
 RAY = "ray"
 """The word for it on the command line."""
@@ -144,7 +151,7 @@ class RayPool(Executor):
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
         """Submit a call."""
         answer: Future[Any] = Future()
-        reference = self._call.remote(sys.path, os.getcwd(), pickle.dumps((function, arguments, named)))
+        reference = self._call.remote(search_path(), os.getcwd(), pickle.dumps((function, arguments, named)))
         self._under_way.add(reference)
 
         def end(inner: Future[Any]) -> None:
@@ -175,7 +182,7 @@ def _load_call(path: Sequence[str], folder: str, call: bytes) -> Any:
     """Load a call after setting the module path of the submitting process."""
     import torch
 
-    sys.path += [place for place in path if place not in sys.path]
+    use_search_path(path)
     if Path(folder).is_dir():
         os.chdir(folder)
     torch.set_num_threads(1)

@@ -18,7 +18,7 @@ from test_report import VOID, figure, result
 from paper_checks.engine.verdict import Decision
 from paper_checks.ledger import PAPERS
 from paper_checks.pages.report import SCRIPTS, render, write_report, write_single_file
-from paper_checks.pages.report_pages import COLUMNS, paper_file
+from paper_checks.pages.report_pages import COLUMNS, is_place_of_report, paper_file
 from paper_checks.result import Result, Run
 from rankproof import main
 from workloads.written import RECORD, ForeignFileError
@@ -337,9 +337,17 @@ def test_commands_of_an_own_paper_name_it(tmp_path):
     assert "<code>rankproof check --papers mine</code>" in render(run, [], {})
 
 
-def test_the_single_file_is_none_of_the_pages(tmp_path, monkeypatch, capsys):
+def test_the_single_file_is_none_that_a_report_replaces_or_removes(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert main(["report", "--out", "here", "--single-file", "./here/index.html"]) == 2
-    said = capsys.readouterr().err
-    assert said == "rankproof: --single-file here/index.html is a page of the folder; name another file\n"
+    pages = ("index.html", "claims.csv", "figures.html", "paper-mail.html", "map-mail.svg", "figures/fedlrt-fig-4.csv")
+    for place in pages:  # a later report removes pages of papers that it does not cover, such as paper-mail.html
+        assert main(["report", "--out", "here", "--single-file", f"./here/{place}"]) == 2
+        said = capsys.readouterr().err
+        why = "a report may replace or remove this file; name another one"
+        assert said == f"rankproof: --single-file here/{place}: {why}\n"
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["mail.html", "a/paper-mail.html", "../paper-mail.html", "papers.html"])
+def test_no_report_replaces_or_removes_other_names(tmp_path, name):
+    assert not is_place_of_report(tmp_path / "here" / name, tmp_path / "here")

@@ -274,6 +274,45 @@ def test_a_run_from_the_command_line_to_peft(tmp_path, monkeypatch, capsys, caus
     assert float(first) == pytest.approx(float(rows[-1].split(",")[1]), rel=1e-4)
 
 
+def test_an_adapter_is_not_added_to_the_model_in_its_folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(federation, "load_texts", rated(False, []))
+    folder = saved(bert(classes=2), tmp_path / "model")
+    before = sorted(path.name for path in folder.iterdir())
+    run = ["train", "fedlora", "--data", "rated-sentences", "--model", f"hf:{folder}", "--layers", "*.query"]
+    run += ["--max-length", "12", "--clients", "2", "--rounds", "1", "--out"]
+    assert main([*run, str(tmp_path / "run")]) == 0
+    assert main(["runs", "export", str(tmp_path / "run"), "--out", str(folder)]) == 2
+    assert f"{folder} holds a model, which would be read with the adapter added" in capsys.readouterr().err
+    assert sorted(path.name for path in folder.iterdir()) == before
+    assert main(["runs", "export", str(tmp_path / "run"), "--out", str(tmp_path / "out")]) == 0
+    for path in (tmp_path / "out").glob("adapter*"):
+        path.rename(folder / path.name)
+    assert main([*run, str(tmp_path / "next")]) == 2
+    assert f"{folder} has adapter_config.json next to the model: move the adapter" in capsys.readouterr().err
+    with pytest.raises(RunError, match="next to the model"):
+        model_of(Place(folder), "classification", 2)
+
+
+def test_what_was_drawn_for_a_new_head_goes_out_even_if_it_was_not_trained(tmp_path, monkeypatch):
+    monkeypatch.setattr(federation, "load_texts", rated(False, []))
+    folder = saved(transformers.BertModel(bert().config, add_pooling_layer=False), tmp_path / "model")
+    run = ["train", "fedlora", "--data", "rated-sentences", "--model", f"hf:{folder}", "--layers", "*.query"]
+    run += ["--max-length", "12", "--clients", "2", "--rounds", "1"]
+    assert main([*run, "--head", "classifier", "--out", str(tmp_path / "run")]) == 0
+    assert main(["runs", "export", str(tmp_path / "run"), "--out", str(tmp_path / "out")]) == 0
+    more = ["--seed", "1", "--head", "classifier, bert.pooler.dense", "--start-from", str(tmp_path / "out")]
+    assert main([*run, *more, "--out", str(tmp_path / "more")]) == 0
+    last, first = (
+        float((tmp_path / name / METRICS).read_text().splitlines()[row].split(",")[1])
+        for name, row in (("run", 2), ("more", 1))
+    )
+    assert first == pytest.approx(last, rel=1e-5)
+    model = model_of(Place(folder), "classification", 2, seed=2)
+    found = pytest.importorskip("peft").PeftModel.from_pretrained(model, tmp_path / "out")
+    dense = found.base_model.model.bert.pooler.dense.modules_to_save["default"]
+    assert torch.equal(dense.weight, model_of(Place(folder), "classification", 2).bert.pooler.dense.weight)
+
+
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("more", [{}, {"held_out": 4, "samples": 12}, {"own_share": 0.5}])
 def test_training_samples_that_are_evaluated_are_those_of_clients(tmp_path, monkeypatch, more):

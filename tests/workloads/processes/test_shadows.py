@@ -1,6 +1,8 @@
 """Modules of the current folder that hide the package's own from workers are named before any worker starts."""
 
 import sys
+from importlib import import_module
+from importlib.machinery import PathFinder
 
 import pytest
 import torch
@@ -9,7 +11,8 @@ from torch import nn
 from algorithms.executors.processes import Processes
 from algorithms.federation import FederationError
 from hessian import Curvature, CurvatureError
-from workloads.processes.cluster import cluster
+from workloads.processes.cluster import cluster, search_path, use_search_path
+from workloads.processes.pool import Place, RayPool
 from workloads.processes.shadows import require_own_modules
 from workloads.processes.worker_pool import WorkerPool
 
@@ -52,6 +55,45 @@ def test_what_hides_nothing_is_left_alone(folder, monkeypatch):
     hide(folder, "hessian.py")
     monkeypatch.setattr(sys, "path", [place for place in sys.path if place != str(folder)])
     require_own_modules(ValueError)
+
+
+def test_a_worker_of_ray_looks_into_the_current_folder_first(tmp_path, monkeypatch):
+    pytest.importorskip("ray")
+    monkeypatch.chdir(tmp_path)
+    hide(tmp_path, "mine.py")
+    require_own_modules(ValueError, here_first=True)
+    hide(tmp_path, "workloads")
+    require_own_modules(ValueError)
+    with pytest.raises(ValueError, match=rf"workers would import {tmp_path / 'workloads'} instead of workloads"):
+        cluster("local", 1, ValueError)
+
+
+def test_a_worker_of_ray_then_looks_where_its_command_does(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    hide(tmp_path, "two.py")
+    package = tmp_path / "two" / "src"
+    package.mkdir(parents=True)
+    hide(package, "two.py")
+    monkeypatch.setattr(sys, "path", ["", *sys.path[:2], str(package)])
+    command = search_path()
+    assert command == [str(tmp_path), *sys.path[1:]]
+    monkeypatch.setattr(sys, "path", [str(tmp_path), "rays", *sys.path[1:2]])
+    use_search_path(command[1:])
+    assert sys.path == [*command[1:], str(tmp_path), "rays"]
+    assert PathFinder.find_spec("two").origin == str(package / "two.py")
+
+
+@pytest.mark.slow
+def test_a_pool_of_ray_calls_the_function_that_was_submitted(tmp_path, monkeypatch):
+    pytest.importorskip("ray")
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "one_of_two.py").write_text("def which():\n    return 'src'\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path / "src")])
+    which = import_module("one_of_two").which
+    with RayPool(Place(workers=1), ValueError) as pool:
+        (tmp_path / "one_of_two.py").write_text("def which():\n    return 'the current folder'\n")
+        assert pool.submit(which).result() == "src"
 
 
 def test_a_worker_that_ends_by_its_own_error_is_not_said_to_want_memory(capfd):
