@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
 import torch
 
 from algorithms.exchange import Acknowledgement, Exchange
-from algorithms.federation import Executor, FederationError, Reply, Sequential
+from algorithms.executor import Executor, Wrapper
+from algorithms.federation import FederationError, Sequential
 from algorithms.partial_sums import fold
 from algorithms.tree import Tree
 
 
-class UploadRecorder(Executor):
+class UploadRecorder(Wrapper):
     """An executor that also keeps the uploads of the last averaged exchange, one model for each client of the cohort.
 
     The results are bit-identical to those of the executor that it wraps.
     """
 
     def __init__(self, executor: Executor | None = None) -> None:
-        self._executor: Executor = executor if executor is not None else Sequential()
+        super().__init__(executor if executor is not None else Sequential())
         self._sent: list[Any] = []
-
-    def replies(self, exchange: Exchange) -> Iterator[Reply]:
-        """Return the replies of the wrapped executor."""
-        return self._executor.replies(exchange)
 
     def sum(self, exchange: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
         """Return the sum of share times upload and the acknowledgements, and keep the uploads."""
@@ -39,14 +36,6 @@ class UploadRecorder(Executor):
         answer = fold(replace(exchange, then=then), self._executor.replies(exchange), shares)
         self._sent = sent
         return answer
-
-    def broadcast(self, exchange: Exchange) -> None:
-        """Send values to every client."""
-        self._executor.broadcast(exchange)
-
-    def absent(self, round: int) -> Collection[int]:
-        """Return the clients that the wrapped executor sends nothing in the rest of a round."""
-        return self._executor.absent(round)
 
     def take(self) -> list[Any]:
         """Return and discard the last uploads, in the order of the cohort and in the form that the server sums."""

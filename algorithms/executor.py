@@ -28,11 +28,35 @@ class Executor(ABC):
         return fold(exchange, self.replies(exchange), shares)
 
     def broadcast(self, exchange: Exchange) -> None:  # noqa: B027 - most executors have nothing to send
-        """Send values to every client, without a reply. By default nothing is sent.
+        """Send values to every client, without a reply. By default nothing is sent now.
 
-        Later exchanges list the values in `shared`, so clients in the same process see them anyway.
+        Later exchanges list the values in `shared`. Clients in this process see them there, and other executors send
+        them with the next exchange.
         """
 
     def absent(self, round: int) -> Collection[int]:
         """Return the clients that are sent nothing in the rest of a round. By default none is absent."""
         return ()
+
+
+class Wrapper(Executor):
+    """Passes everything on to another executor; a subclass looks at what passes."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    def replies(self, exchange: Exchange) -> Iterator[Reply]:
+        """Return the replies of the wrapped executor."""
+        return self._executor.replies(exchange)
+
+    def sum(self, exchange: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
+        """Return the sum and the acknowledgements of the wrapped executor."""
+        return self._executor.sum(exchange, shares)
+
+    def broadcast(self, exchange: Exchange) -> None:
+        """Send values as the wrapped executor does."""
+        self._executor.broadcast(exchange)
+
+    def absent(self, round: int) -> Collection[int]:
+        """Return the clients that the wrapped executor sends nothing in the rest of a round."""
+        return self._executor.absent(round)

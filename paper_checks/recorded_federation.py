@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from algorithms.federation import Exchange, Executor, Federation, Reply, Sequential
+from algorithms.executor import Executor, Wrapper
+from algorithms.federation import Acknowledgement, Exchange, Federation, Reply, Sequential
+from algorithms.partial_sums import fold
 
 
 @dataclass(frozen=True)
@@ -18,12 +20,13 @@ class Seen:
     uploads: tuple[Any, ...]
 
 
-class Watching(Executor):
+class Watching(Wrapper):
     """An executor that keeps the trips of a round; the next round starts with none."""
 
     def __init__(self, executor: Executor) -> None:
+        super().__init__(executor)
         self.trips: list[Seen] = []
-        self._executor, self._round = executor, 0
+        self._round = 0
 
     def replies(self, trip: Exchange) -> Iterator[Reply]:
         """Return the replies, all at once."""
@@ -33,6 +36,10 @@ class Watching(Executor):
             self.trips.clear()
         self.trips.append(Seen(trip.work.__name__, dict(trip.sent), tuple(reply.upload for reply in replies)))
         return iter(replies)
+
+    def sum(self, trip: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
+        """Return the sum of share times upload, of replies that are kept."""
+        return fold(trip, self.replies(trip), shares)
 
 
 class Watched(Federation):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import hashlib
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-_PACKAGES = ("rmt", "workloads", "hessian", "toymodels", "algorithms", "runs", "figures", "paper_checks", "rankproof")
-"""Names of our packages, which may be next to a user's module."""
+_OURS = Path(__file__).resolve().parents[1]
+"""Folder of our packages, which may be next to a user's module."""
+_INSTALLED = ("site-packages", "dist-packages")
+"""Folders of installed libraries, which may be below a user's module."""
 
 
 def code_digests(names: Iterable[str]) -> dict[str, dict[str, str]]:
@@ -21,13 +23,15 @@ def code_digests(names: Iterable[str]) -> dict[str, dict[str, str]]:
             modules that are not imported or not from a file.
 
     Returns:
-        For each name the digests of its module and of the imported modules in the same folder or below, by module; the
-        module of the name comes first.
+        For each name the digests of its module, of the packages that contain it, and of the modules in the same folder
+        or below that these import when they are loaded, by module; the module of the name comes first. Files that
+        cannot be read are left out, as are libraries.
     """
     found = {}
     for name in names:
         module, colon, _ = name.partition(":")
-        if colon and (digests := {one: _digest(path) for one, path in _files(module).items() if path.is_file()}):
+        digests = _digests(_files(module)) if colon else {}
+        if module in digests:
             found[name] = digests
     return found
 
@@ -43,22 +47,32 @@ def _files(module: str) -> dict[str, Path]:
         name = left.pop()
         for other in _imported(name, found[name]):
             path = _file(other)
-            if path is None or other in found or other.partition(".")[0] in _PACKAGES:
-                continue
-            if path.is_relative_to(folder) and "site-packages" not in path.relative_to(folder).parts:
+            if path is not None and other not in found and _is_next_to(folder, other, path):
                 found[other] = path
                 left.append(other)
     return found
 
 
+def _is_next_to(folder: Path, module: str, path: Path) -> bool:
+    """Return whether a module is a user's own in a folder or below, neither ours nor of a library."""
+    if not path.is_relative_to(folder) or path.is_relative_to(_OURS):
+        return False
+    library = module.partition(".")[0] in sys.stdlib_module_names  # an environment may be below the folder
+    return not library and not set(_INSTALLED).intersection(path.relative_to(folder).parts)
+
+
 def _file(module: str) -> Path | None:
-    """Return the source file of an imported module."""
+    """Return the file of an imported module."""
     file = getattr(sys.modules.get(module), "__file__", None)
-    return Path(file).resolve() if file is not None and file.endswith(".py") else None
+    return Path(file).resolve() if file is not None else None
 
 
 def _imported(module: str, path: Path) -> Iterator[str]:
-    """Yield the names that the import statements of a module may mean, whether they are modules or not."""
+    """Yield the packages of a module, and the names that its import statements may mean, modules or not."""
+    parts = module.split(".")
+    yield from (".".join(parts[:end]) for end in range(1, len(parts)))
+    if path.suffix != ".py":
+        return
     try:
         tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError):
@@ -78,7 +92,9 @@ def _imported(module: str, path: Path) -> Iterator[str]:
             yield from (".".join(parts[: end + 1]) for end in range(len(parts)))
 
 
-def _digest(path: Path) -> str:
-    with suppress(OSError):
-        return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
-    return ""
+def _digests(files: Mapping[str, Path]) -> dict[str, str]:
+    found = {}
+    for module, path in files.items():
+        with suppress(OSError):
+            found[module] = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    return found

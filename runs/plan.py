@@ -486,16 +486,18 @@ def describe_environment_changes(plan: Plan, run: StoredRun) -> list[str]:
         plan: Plan of the run now.
         run: Run as read from the folder.
     """
-    algorithm = _CODE.format(plan.algorithm)
-    lines = [
-        f"the {name} has changed since the run began, so its rounds are of two "
-        f"{'algorithms' if name.partition(_IN)[0] == algorithm else 'metrics'}"
-        for name in changed_code(plan, run)
-    ]
+    lines = list(dict.fromkeys(_describe_code_change(name, plan) for name in changed_code(plan, run)))
     before = {**run.versions, **{name: getattr(run.plan.conduct, name) for name in PLACE}}
     now = {**versions(), **{name: plan.conduct.kept(name) for name in PLACE}}
     changed = [f"{name} {before.get(name)}, now {now[name]}" for name in now if before.get(name) != now[name]]
     return lines + ([f"the run was computed by {'; '.join(changed)}: the last digits may differ"] if changed else [])
+
+
+def _describe_code_change(name: str, plan: Plan) -> str:
+    code, _, module = name.partition(_IN)
+    kind = "algorithms" if code == _CODE.format(plan.algorithm) else "metrics"
+    what = f"{module}, which your {kind[:-1]} imports," if module else f"the {code}"
+    return f"{what} has changed since the run began, so its rounds {'may be' if module else 'are'} of two {kind}"
 
 
 def changed_code(plan: Plan, run: StoredRun) -> list[str]:

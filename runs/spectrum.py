@@ -114,7 +114,7 @@ class SpectrumTable:
         """Measure what the table lacks at a state, if it is one of those asked for, and write its rows.
 
         If the quantities cannot be measured together, each is measured alone, so one that cannot be measured costs only
-        its own row. It is reported in a line, once.
+        its own row, and a run that is resumed has the same rows. It is named in a line, once.
 
         Raises:
             OSError: The table cannot be written.
@@ -134,15 +134,23 @@ class SpectrumTable:
         """Return a row for each of the quantities that can be measured."""
         from hessian.numerics.symmetric import CurvatureError
 
-        try:
-            return self._rows_at(state, quantities)
-        except CurvatureError as error:
-            if len(quantities) > 1:
-                return [row for one in quantities for row in self._measured_rows(state, (one,))]
-            if quantities[0] not in self._failed:
-                self.say(f"{quantities[0]} of round {state.round} is not measured, because {error}; the run continues")
-            self._failed.add(quantities[0])
-            return []
+        rows: list[Mapping[str, Any]] = []
+        failed: dict[str, list[Quantity]] = {}
+        for some in dict.fromkeys([quantities, *((one,) for one in quantities)]):
+            try:
+                rows += self._rows_at(state, some)
+            except CurvatureError as error:
+                if len(some) == 1:
+                    failed.setdefault(str(error), []).append(some[0])
+            else:
+                if some == quantities:
+                    break
+        for reason, of in failed.items():
+            if new := [str(one) for one in of if one not in self._failed]:
+                which = f"{' and '.join(new)} of round {state.round} {'is' if len(new) == 1 else 'are'}"
+                self.say(f"{which} not measured, because {reason}; the run continues")
+            self._failed.update(of)
+        return rows
 
     def _rows_at(self, state: RunState, quantities: tuple[Quantity, ...]) -> list[Mapping[str, Any]]:
         """Return a row for each of the quantities."""

@@ -67,7 +67,8 @@ class TrainedRun:
         algorithm, settings = self.parts.algorithm, self.plan.settings
         begun = rounds(algorithm, self.problem, rounds=1, cohort=settings["cohort"], seed=settings["seed"])
         kept = checkpoints_of(self.plan, self.parts, self.folder, earlier_digest(self.folder)).load_each()
-        stored = chain([one] if (one := next(kept, None)) else [], kept)
+        oldest = next(kept, None)  # before the start is measured, which may take long
+        stored = kept if oldest is None else chain([oldest], kept)
         for state in chain([next(begun).state], (one.state for one in stored if one.state.round)):
             require_state(self.parts, state.algorithm, self.folder / CHECKPOINTS)
             yield state.round, dense_tree(algorithm.weights(state.algorithm), self.problem.start)

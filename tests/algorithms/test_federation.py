@@ -19,6 +19,7 @@ from algorithms.pfedloru import PersonalFedLoRU
 from algorithms.rounds import one_round
 from algorithms.tree import Tree, tensors, weighted_sum
 from algorithms.vmap import Vmap
+from paper_checks.recorded_federation import Watching
 
 
 @dataclass(frozen=True, eq=False)
@@ -342,6 +343,10 @@ class Told(Sequential):
         self.brought.append((exchange.round, len(exchange.cohort), sorted(exchange.sent)))
 
 
+def upload_size(client, memory, sent):
+    return Reply(torch.tensor(float(sent.numel())))
+
+
 class WithoutSecond(Sequential):
     """An executor whose second client is absent from round 2 on."""
 
@@ -349,12 +354,14 @@ class WithoutSecond(Sequential):
         return (1,) if round >= 2 else ()
 
 
-@pytest.mark.parametrize("executor", [WithoutSecond(), UploadRecorder(WithoutSecond())])
-def test_nothing_is_counted_for_absent_clients_even_if_the_executor_is_wrapped(executor):
-    fed = Federation(counted(1, 2, 3), executor=executor)
+@pytest.mark.parametrize("wrapped", [lambda executor: executor, UploadRecorder, Watching])
+def test_nothing_is_counted_for_absent_clients_even_if_the_executor_is_wrapped(wrapped):
+    fed = Federation(counted(1, 2, 3), executor=wrapped(WithoutSecond()))
     fed.broadcast(base=torch.zeros(2))  # stays for round 1, in which all are there
-    one_round(lambda fed, state, cohort: fed.broadcast(base=torch.ones(5)), fed, None, 1)
+    one_round(lambda fed, cohort, state: fed.broadcast(base=torch.ones(5)), fed, None, 1)
     assert fed.ledger.bytes() == 3 * 2 * 4 + 2 * 5 * 4
+    one_round(lambda fed, cohort, state: fed.mean(upload_size, to=cohort, sent=torch.ones(7)), fed, None, (0, 1, 2))
+    assert fed.ledger.bytes("down") == 3 * 2 * 4 + 2 * 5 * 4 + 2 * 7 * 4
 
 
 def test_broadcasts_go_through_the_executor():

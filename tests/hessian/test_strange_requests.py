@@ -147,7 +147,7 @@ def test_settings_of_other_kinds_are_refused(settings, message):
 
 
 @pytest.mark.parametrize("depth", [1.5, -1, "1", 0, True])
-def test_a_depth_that_is_none_is_refused(depth):
+def test_a_depth_below_one_is_refused(depth):
     with pytest.raises(CurvatureError, match="depth must be a whole number of at least 1"):
         Curvature(perceptron(), LOSS, (X, Y)).blocks(depth)
 

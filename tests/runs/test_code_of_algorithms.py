@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import py_compile
 import sys
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ import pytest
 
 from rankproof import main
 from runs.folder import SETTINGS
+from runs.own_code import code_digests
 from runs.plan import StoredRun, changed_code, describe_environment_changes, make_plan, write_plan
 
 CODE = """
@@ -106,10 +108,37 @@ def test_code_that_an_algorithm_imports_is_watched_too(tmp_path, monkeypatch):
     assert changed_code(plan, run) == []
     (tmp_path / "my_methods/deeper.py").write_text("size = 2.0\n")
     (line,) = describe_environment_changes(plan, run)
-    what = "code of my_methods.chosen:Made in my_methods.deeper"
-    assert line == f"the {what} has changed since the run began, so its rounds are of two algorithms"
+    what = "my_methods.deeper, which your algorithm imports,"
+    assert line == f"{what} has changed since the run began, so its rounds may be of two algorithms"
     earlier = replace(run, versions={name: one for name, one in run.versions.items() if " in " not in name})
     assert changed_code(plan, earlier) == []  # an earlier version watched the module of the algorithm alone
+
+
+def test_libraries_below_a_module_are_not_its_users_code(tmp_path, monkeypatch):
+    """The standard library and installed packages of an environment, and a module that is loaded later."""
+    site = tmp_path / "env" / "lib" / "site-packages"
+    site.mkdir(parents=True)
+    (tmp_path / "env" / "lib" / "colorsys.py").write_text("size = 1\n")
+    (site / "installed_words.py").write_text("size = 1\n")
+    (tmp_path / "own_words.py").write_text("import colorsys, installed_words\n\ndef later():\n    import late_words\n")
+    (tmp_path / "late_words.py").write_text("size = 1\n")
+    monkeypatch.setattr(sys, "path", [str(tmp_path), str(tmp_path / "env" / "lib"), str(site), *sys.path])
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    importlib.import_module("own_words")
+    assert list(code_digests(["own_words:later", "fedavg", "no_such_module:it"])["own_words:later"]) == ["own_words"]
+    monkeypatch.delitem(sys.modules, "colorsys")
+
+
+def test_compiled_code_is_watched(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "only_compiled.py").write_text("size = 1.0\n")
+    py_compile.compile(str(tmp_path / "only_compiled.py"), str(tmp_path / "only_compiled.pyc"))
+    (tmp_path / "only_compiled.py").unlink()
+    importlib.import_module("only_compiled")
+    found = code_digests(["only_compiled:size"])
+    assert list(found["only_compiled:size"]) == ["only_compiled"]
+    (tmp_path / "only_compiled.pyc").write_bytes(b"other code")
+    assert code_digests(["only_compiled:size"]) != found
 
 
 def stored_versions(folder, plan):

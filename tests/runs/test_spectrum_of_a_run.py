@@ -103,6 +103,10 @@ def test_a_quantity_that_cannot_be_measured_leaves_the_others(tmp_path):
     rows = [(row["round"], row["quantity"]) for row in table_of(tmp_path / "some")]
     assert rows == [(number, name) for number in "012" for name in ("sharpness", "trace")]
     train(plan_of(2, spectrum=1), tmp_path / "alone")
+    told.clear()
+    train(plan_of(1, spectrum=1, spectrum_quantities="log-det=0.01,log-det=0.02"), tmp_path / "none", say=told.append)
+    assert [line.partition(" of ")[0] for line in told] == ["log-det=0.01", "log-det=0.02"]
+    assert not (tmp_path / "none" / "spectrum.csv").exists()
     of_sharpness = [row for row in table_of(tmp_path / "some") if row["quantity"] == "sharpness"]
     assert of_sharpness == table_of(tmp_path / "alone")
 
