@@ -94,7 +94,7 @@ def gains_outcome(table: pd.DataFrame) -> str:
         first, last, change = mine.iloc[0], mine.iloc[-1], changes[str(method)]
         parts.append(
             f"{method} {100 * first['mean']:+.1f} % at K = {first.clients}, {100 * last['mean']:+.1f} % at "
-            f"K = {last.clients}, a change by {change.text}: {change.verdict}"
+            f"K = {last.clients}, a change of {change.text}; that the gain grows: {change.verdict}"
         )
     return f"Against FedAvg: {'; '.join(parts)}"
 
@@ -142,8 +142,8 @@ def draw_costs(table: pd.DataFrame) -> Picture:
     for axes, ((data, clients), mine) in zip(picture.subplots(1, len(cases), squeeze=False)[0], cases, strict=True):
         for place, method in enumerate(METHODS):
             amounts = mine[mine.method == method].bytes / 1e6
-            if amounts.notna().mean() > 0.5:
-                axes.bar(place, amounts.median(), color=COLOURS[method], alpha=0.75, width=0.6)
+            if np.isfinite(typical := median_cost(amounts)):
+                axes.bar(place, typical, color=COLOURS[method], alpha=0.75, width=0.6)
             else:
                 axes.plot(place, 0.0, "x", color=COLOURS[method], markersize=9, clip_on=False)
             axes.plot([place] * len(amounts), amounts, ".", color="0.2", markersize=4)
@@ -161,17 +161,29 @@ def costs_outcome(table: pd.DataFrame) -> str:
         f"K = {clients}: {f'{ratio:.2f} of FedAvg' if np.isfinite(ratio) else 'target not reached'}"
         for clients, ratio in shares_of_bytes(table)
     ]
-    return f"Bytes of FedLoRU to the target, {'; '.join(parts)}"
+    return f"Bytes of FedLoRU to the target, {'; '.join(parts)}{_unreached(table)}"
+
+
+def median_cost(amounts: pd.Series) -> float:
+    """Return the median over the seeds, in which a run that does not reach the target costs infinitely much."""
+    return float(np.median(amounts.fillna(np.inf)))
+
+
+def _unreached(table: pd.DataFrame) -> str:
+    """Return how many runs do not reach the target, by method and clients; empty if all do."""
+    parts = []
+    for (clients, method), mine in costs_to_target(table).groupby(["clients", "method"], sort=False):
+        if lacking := int(mine.bytes.isna().sum()):
+            parts.append(f"{lacking} of {len(mine)} runs of {method} with {clients} clients")
+    return f"; not reached by {', '.join(parts)}, which count as infinite in the medians" if parts else ""
 
 
 def shares_of_bytes(table: pd.DataFrame) -> list[tuple[int, float]]:
     """Return the number of clients of each setting, and FedLoRU's median bytes to the target relative to FedAvg's."""
     found = []
     for (_, clients), mine in costs_to_target(table).groupby(["data", "clients"], sort=False):
-        medians = mine.groupby("method").bytes.apply(
-            lambda part: part.median() if part.notna().mean() > 0.5 else np.nan
-        )
-        found.append((int(str(clients)), float(medians.get("FedLoRU", np.nan) / medians["FedAvg"])))
+        ours, theirs = (median_cost(mine[mine.method == method].bytes) for method in ("FedLoRU", "FedAvg"))
+        found.append((int(str(clients)), ours / theirs if np.isfinite([ours, theirs]).all() else float("nan")))
     return found
 
 
@@ -230,7 +242,7 @@ def curves_outcome(table: pd.DataFrame) -> str:
     for clients in dict.fromkeys(clients for clients, _ in rounds):
         each = [f"{m} {rounds[clients, m]:g}" for m in METHODS if np.isfinite(rounds.get((clients, m), np.inf))]
         parts.append(f"K = {clients}: {', '.join(each)}")
-    return f"Rounds to {100 * BELOW:.0f} points below FedAvg's end, {'; '.join(parts)}"
+    return f"Rounds to {100 * BELOW:.0f} points below FedAvg's end, {'; '.join(parts)}{_unreached(table)}"
 
 
 def curves_headline(table: pd.DataFrame) -> str:

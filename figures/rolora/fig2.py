@@ -245,8 +245,8 @@ FIG_2 = Figure(
     conventions=dict.fromkeys(("rounds", "seeds", "rates tried", "tuning_rounds"), "not printed"),
     beyond={
         "accuracy that is compared": (
-            "the best over learning rates",
-            "the mean over the last communication rounds, with a rate chosen on validation samples",
+            "the best over several learning rates",
+            "that of a rate chosen on validation samples, as a mean over communication rounds 8 and 10",
         )
     },
 )

@@ -178,6 +178,11 @@ def runs_of(value):
     )
 
 
+UNREACHED = (
+    "; not reached by 3 of 3 runs of FedLoRA with 20 clients, 3 of 3 runs of FedHM with 20 clients, "
+    "3 of 3 runs of FedLoRA with 100 clients, 3 of 3 runs of FedHM with 100 clients, "
+    "which count as infinite in the medians"
+)
 SPEED = {"FedAvg": 0.2, "FedLoRA": 0.01, "FedHM": 0.02, "FedLoRU": 0.4}
 
 
@@ -199,7 +204,7 @@ def test_curves_show_the_means_and_the_range():
         assert texts(axes) == (f"Fashion-MNIST, IID, K = {clients}", "round", "test accuracy, %" * (clients == 20))
     assert key(picture.axes[1]) == list(SPEED)
     assert fedloru_curves.curves_outcome(table) == (
-        "Rounds to 2 points below FedAvg's end, K = 20: FedAvg 4, FedLoRU 2; K = 100: FedAvg 4, FedLoRU 2"
+        f"Rounds to 2 points below FedAvg's end, K = 20: FedAvg 4, FedLoRU 2; K = 100: FedAvg 4, FedLoRU 2{UNREACHED}"
     )
 
 
@@ -231,8 +236,26 @@ def test_costs_show_medians_seeds_and_what_is_not_reached():
         assert [label.get_text() for label in axes.get_xticklabels()] == list(SPEED)
         assert texts(axes) == (f"Fashion-MNIST, K = {clients}, 78.1 %", "", "MB to the target" * (clients == 20))
     assert fedloru_curves.costs_outcome(table) == (
-        "Bytes of FedLoRU to the target, K = 20: 0.50 of FedAvg; K = 100: 0.50 of FedAvg"
+        f"Bytes of FedLoRU to the target, K = 20: 0.50 of FedAvg; K = 100: 0.50 of FedAvg{UNREACHED}"
     )
+
+
+def test_a_run_that_does_not_reach_the_target_costs_infinitely_much():
+    """FedLoRU's seeds reach it after two rounds, after four, and never: the median is four."""
+
+    def value(method, clients, seed, count):
+        first = (2, 4, 99)[seed] if (method, clients) == ("FedLoRU", 100) else 2
+        return 0.8 if count >= first else 0.1
+
+    table = runs_of(value)
+    told = "; not reached by 1 of 3 runs of FedLoRU with 100 clients, which count as infinite in the medians"
+    assert fedloru_curves.rounds_to_target(table)[100, "FedLoRU"] == 4
+    assert dict(fedloru_curves.shares_of_bytes(table)) == {20: 1.0, 100: 2.0}
+    picture = styled(fedloru_curves.draw_costs, table)
+    heights = {round(bar.get_x() + bar.get_width() / 2): bar.get_height() for bar in picture.axes[1].patches}
+    assert (heights[0], heights[3]) == (10.0, 20.0)
+    assert fedloru_curves.costs_outcome(table).endswith(told)
+    assert fedloru_curves.curves_outcome(table).endswith(told)
 
 
 def test_gains_show_runs_and_printed_ratios():
@@ -265,7 +288,9 @@ def test_gains_show_runs_and_printed_ratios():
         ]
     same(drawn(axes), marks)
     assert texts(axes) == ("", "clients K", "accuracy against FedAvg's, %")
-    same_gain = "a change by +0.0 [+0.0, +0.0] % of FedAvg's accuracy, smallest detectable 0.0: undecided"
+    same_gain = (
+        "a change of +0.0 [+0.0, +0.0] % of FedAvg's accuracy, smallest detectable 0.0; that the gain grows: undecided"
+    )
     assert fedloru_curves.gains_outcome(table) == (
         f"Against FedAvg: FedLoRA -19.2 % at K = 20, -19.2 % at K = 100, {same_gain}; FedLoRU +21.2 % at K = 20, "
         f"+21.2 % at K = 100, {same_gain}"
