@@ -194,7 +194,7 @@ def costs_headline(table: pd.DataFrame) -> str:
     if len(there) < len(shares):
         return f"FedLoRU reaches the target in {len(there)} of {len(shares)} settings"
     span = " to ".join(dict.fromkeys(f"{share:.2f}" for share in (there[0], there[-1])))
-    return f"FedLoRU reaches the target with {span} of FedAvg's bytes"
+    return f"FedLoRU reaches the target with {span} of FedAvg's bytes, by the median"
 
 
 def costs_found(table: pd.DataFrame) -> str:
