@@ -255,7 +255,8 @@ def _run_folder(out: Path, name: str, sources: str, from_nothing: bool, say: Cal
     """Yield the folder of training runs for a figure.
 
     Runs from scratch have their own folder until all are done, so interrupted runs resume with the same sources.
-    Then they replace older ones. A second process waits until the first is done with this folder.
+    Then they replace older ones, apart from longer runs with the same first rounds. A second process waits until the
+    first is done with this folder.
     """
     store = out / "runs"
     if not from_nothing:
@@ -279,9 +280,13 @@ def _run_folder(out: Path, name: str, sources: str, from_nothing: bool, say: Cal
                 store.mkdir(exist_ok=True)
             with lock_folder(store, wait=True):  # another figure may have made the same run at the same time
                 for run in made:
-                    if (store / run.name).exists():
-                        remove_run(store / run.name)
-                    run.rename(store / run.name)
+                    older = store / run.name
+                    if _continues(older, run):
+                        remove_run(run)
+                        continue
+                    if older.exists():
+                        remove_run(older)
+                    run.rename(older)
     finally:
         _remove_empty(anew)
         _remove_empty(anew.parent)
@@ -300,6 +305,17 @@ def _locked(folder: Path, say: Callable[[str], None]) -> ExitStack:
                 held.enter_context(lock_folder(folder, wait=True))
             if folder.is_dir():
                 return held.pop_all()
+
+
+def _continues(longer: Path, run: Path) -> bool:
+    """Return whether a run has the same metrics as another one in all of its rounds, and further rounds."""
+    from runs.listing import METRICS  # brings torch along
+
+    try:
+        ours, theirs = ((folder / METRICS).read_bytes() for folder in (run, longer))
+    except OSError:
+        return False
+    return len(theirs) > len(ours) and theirs.startswith(ours)
 
 
 def _remove_empty(folder: Path) -> None:

@@ -8,12 +8,14 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+from algorithms.fedavg import FedAvg
 from figures import make as making
 from figures import stored_numbers as storing
 from figures.experiments.sweep import outcomes_of
 from figures.figure import Figure, FigureError, Settings
 from figures.make import make
 from runs.experiments import Experiment, Trial
+from runs.folder import train
 from runs.listing import find_runs
 
 ROUNDS = 4
@@ -214,6 +216,19 @@ def test_a_second_command_waits_for_the_runs_of_the_first(tmp_path):
     make(FIGURE, Settings(progress=second), tmp_path)
     assert calls == ["quick"]
     assert find_runs(tmp_path / "runs")[0].done == ROUNDS
+    assert not (tmp_path / ".anew").exists()
+
+
+@pytest.mark.parametrize(("changed", "rounds"), [(False, ROUNDS + 2), (True, ROUNDS)])
+def test_a_longer_run_stays_if_the_new_one_repeats_its_rounds(tmp_path, monkeypatch, changed, rounds):
+    make(FIGURE, LAPTOP, tmp_path)
+    (run,) = find_runs(tmp_path / "runs")
+    trial = Trial("descent", "fedavg", "quadratics", ROUNDS + 2, {"clients": 2})
+    train(trial.plan(0), run.folder)
+    if changed:  # as by code that computes something else now
+        monkeypatch.setattr(FedAvg, "round", lambda self, fed, cohort, state: state)
+    make(FIGURE, LAPTOP, tmp_path, recompute=True)
+    assert [run.done for run in find_runs(tmp_path / "runs")] == [rounds]
     assert not (tmp_path / ".anew").exists()
 
 
