@@ -43,10 +43,13 @@ def relative_gains(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["method", "clients", "mean", "half_width", "printed"])
 
 
-def gain_changes(table: pd.DataFrame) -> dict[str, Effect]:
+def gain_changes(table: pd.DataFrame, relative_to_itself: bool = False) -> dict[str, Effect]:
     """Return by method how much larger its relative difference to FedAvg is with the most clients than with the fewest.
 
-    The differences are those of `relative_gains`, paired by seed.
+    Args:
+        table: Table of the figure.
+        relative_to_itself: Whether a difference is relative to the method's accuracy, as in the paper, instead of to
+            FedAvg's, as in `relative_gains`. They are paired by seed.
     """
     ends = finals(table, EVALUATIONS)
     found = {}
@@ -54,8 +57,10 @@ def gain_changes(table: pd.DataFrame) -> dict[str, Effect]:
         gains = []
         for clients in (int(ends.clients.max()), int(ends.clients.min())):
             ours, base = (by_seed(ends, method=name, clients=clients) for name in (method, "FedAvg"))
-            gains.append({seed: ours[seed] / base[seed] - 1 for seed in base})
-        found[method] = replace(paired_effect(*gains), unit="% of FedAvg's accuracy")
+            whole = ours if relative_to_itself else base
+            gains.append({seed: (ours[seed] - base[seed]) / whole[seed] for seed in base})
+        unit = f"% of {method if relative_to_itself else 'FedAvg'}'s accuracy"
+        found[method] = replace(paired_effect(*gains), unit=unit)
     return found
 
 

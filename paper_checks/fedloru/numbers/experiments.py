@@ -8,10 +8,10 @@ from typing import Any
 
 import pandas as pd
 
-from figures.experiments.effects import by_seed, paired_effect
+from figures.experiments.effects import paired_effect
 from figures.experiments.experiment import finals
 from figures.fedloru.alignment import CROSSING, differences
-from figures.fedloru.curves import costs_to_target
+from figures.fedloru.curves import costs_to_target, gain_changes
 from figures.fedloru.designs import EVALUATIONS
 from figures.fedloru.experiments import PAIRS, contrasts
 from figures.fedloru.fig4 import gain
@@ -192,13 +192,7 @@ TAB_2_V1 = table(
 
 def gains_grow(table: pd.DataFrame) -> Comparisons:
     """Return whether the relative difference of the caption is larger with the most clients than with the fewest."""
-    ends = finals(table, EVALUATIONS)
-    for method in ("FedLoRA", "FedLoRU"):
-        gains = []
-        for clients in (int(ends.clients.max()), int(ends.clients.min())):
-            ours, base = (by_seed(ends, method=name, clients=clients) for name in (method, "FedAvg"))
-            gains.append({seed: 1 - base[seed] / ours[seed] for seed in base})
-        more = replace(paired_effect(*gains), unit=f"% of {method}'s accuracy")
+    for method, more in gain_changes(table, relative_to_itself=True).items():
         yield (
             f"the relative difference of {method} to FedAvg is larger with the most clients than with the fewest",
             more,
