@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -126,11 +127,19 @@ def with_beyond(figure: Figure, rows: Sequence[Difference]) -> tuple[Difference,
     return (*options, *(Difference(name, printed, run) for name, (printed, run) in figure.beyond.items()))
 
 
+@cache
+def _sources() -> frozenset[str]:
+    """Return what any figure names as the source of a setting that is not printed."""
+    from figures.ledger import all_figures  # it imports the figures, which import this module
+
+    return frozenset(source for figure in all_figures() for source in figure.conventions.values())
+
+
 def _with_source(figure: Figure, row: Difference) -> Difference:
     names = {words: name for name, words in WORDS.items()}
     setting = row.setting if row.setting in names else row.setting.partition(" (")[0]
     printed = row.printed
-    for source in set(figure.conventions.values()):
+    for source in _sources():
         printed = printed.removesuffix(f" ({source})")
     now = figure.conventions.get(names.get(setting, setting.replace(" ", "_")).split(": ")[-1])
     now = now or figure.conventions.get(setting)

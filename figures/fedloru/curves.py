@@ -138,7 +138,10 @@ def costs_to_target(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw_costs(table: pd.DataFrame) -> Picture:
-    """Draw bars of the median cost and a dot for each seed; a cross if most seeds do not reach the target."""
+    """Draw bars of the median cost and a dot for each seed; a cross if most seeds do not reach the target.
+
+    If some do not, the number of those that do is above the bar.
+    """
     from matplotlib.figure import Figure as New
 
     costs = costs_to_target(table)
@@ -149,6 +152,9 @@ def draw_costs(table: pd.DataFrame) -> Picture:
             amounts = mine[mine.method == method].bytes / 1e6
             if np.isfinite(typical := median_cost(amounts)):
                 axes.bar(place, typical, color=COLOURS[method], alpha=0.75, width=0.6)
+                if amounts.isna().any():
+                    told = f"{amounts.notna().sum()} of {len(amounts)} runs"
+                    axes.annotate(told, (place, typical), (0, 3), textcoords="offset points", ha="center", fontsize=6.5)
             else:
                 axes.plot(place, 0.0, "x", color=COLOURS[method], markersize=9, clip_on=False)
             axes.plot([place] * len(amounts), amounts, ".", color="0.2", markersize=4)
@@ -288,8 +294,9 @@ FIGURE_3 = Figure(
     "fedloru/fig-3",
     "FedLoRU, Figure 3: communication to a target accuracy",
     f"Bytes sent in both directions until the test accuracy first reaches a target, {100 * BELOW:.0f} points "
-    "below the median of FedAvg's final accuracies (the paper shows its targets only in an image). Line: median "
-    "over the seeds; dots: seeds; cross: most seeds do not reach the target. The frozen weights that every client "
+    "below the median of FedAvg's final accuracies (the paper shows its targets only in an image). Bars: "
+    "medians over the seeds, in which a run that does not reach the target counts as infinite, with the number of runs "
+    "that reach it if not all do; dots: seeds; cross: most do not reach it. The frozen weights that every client "
     "receives at the start are counted.",
     data_by(tab1_design),
     draw_costs,

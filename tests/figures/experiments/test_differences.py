@@ -131,18 +131,18 @@ def test_a_setting_that_no_option_has_is_a_row_of_new_and_of_stored_numbers():
 
 def test_stored_rows_name_the_sources_that_the_figure_names_now():
     figure = comparing(
-        PRINTED, data=None, conventions={"rounds": "not printed", "starts": "guessed", "rates tried": "a"}
+        PRINTED, data=None, conventions={"rounds": "Section 5.1", "starts": "guessed", "rates tried": "a"}
     )
     stored = (
         Difference("samples held out (fedavg)", "10 (not printed)", "1"),
-        Difference("rounds (first reading)", "4 (guessed)", "2"),
+        Difference("rounds (first reading)", "4 (not printed)", "2"),
         Difference("random starts", "20", "5"),
-        Difference("rates tried", "0.1, 0.3 (a)", "0.1"),
+        Difference("rates tried", "0.1, 0.3", "0.1"),
         Difference("clients", "3 (elsewhere)", "4"),
     )
     assert [row.printed for row in with_beyond(figure, stored)] == [
         "10",
-        "4 (not printed)",
+        "4 (Section 5.1)",
         "20 (guessed)",
         "0.1, 0.3 (a)",
         "3 (elsewhere)",

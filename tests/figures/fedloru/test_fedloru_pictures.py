@@ -254,6 +254,7 @@ def test_a_run_that_does_not_reach_the_target_costs_infinitely_much():
     picture = styled(fedloru_curves.draw_costs, table)
     heights = {round(bar.get_x() + bar.get_width() / 2): bar.get_height() for bar in picture.axes[1].patches}
     assert (heights[0], heights[3]) == (10.0, 20.0)
+    assert [[note.get_text() for note in axes.texts] for axes in picture.axes] == [[], ["2 of 3 runs"]]
     assert fedloru_curves.costs_outcome(table).endswith(told)
     assert fedloru_curves.curves_outcome(table).endswith(told)
 
