@@ -41,7 +41,8 @@ def _files(module: str) -> dict[str, Path]:
     first = _file(module)
     if first is None:
         return {}
-    folder = first.parents[module.count(".") + (first.name == "__init__.py")]
+    above = module.count(".") + (first.name == "__init__.py")
+    folder = first.parents[min(above, len(first.parents) - 1)]  # a loader may give any name to a file
     found, left = {module: first}, [module]
     while left:
         name = left.pop()

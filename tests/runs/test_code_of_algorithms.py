@@ -5,6 +5,7 @@ import json
 import py_compile
 import sys
 from dataclasses import replace
+from types import ModuleType
 
 import pytest
 
@@ -127,6 +128,15 @@ def test_libraries_below_a_module_are_not_its_users_code(tmp_path, monkeypatch):
     importlib.import_module("own_words")
     assert list(code_digests(["own_words:later", "fedavg", "no_such_module:it"])["own_words:later"]) == ["own_words"]
     monkeypatch.delitem(sys.modules, "colorsys")
+
+
+def test_a_file_may_be_loaded_under_any_name(tmp_path, monkeypatch):
+    (tmp_path / "one.py").write_text("size = 1.0\n")
+    name = ".".join(30 * ["deep"])
+    module = ModuleType(name)
+    module.__file__ = str(tmp_path / "one.py")
+    monkeypatch.setitem(sys.modules, name, module)
+    assert list(code_digests([f"{name}:size"])[f"{name}:size"]) == [name]
 
 
 def test_compiled_code_is_watched(tmp_path, monkeypatch):
