@@ -275,21 +275,28 @@ def _run_folder(out: Path, name: str, sources: str, from_nothing: bool, say: Cal
     try:
         with _locked(anew, say):
             yield anew
-            made = sorted(run for run in anew.iterdir() if run.is_dir())
-            if made:
-                store.mkdir(exist_ok=True)
-            with lock_folder(store, wait=True):  # another figure may have made the same run at the same time
-                for run in made:
-                    older = store / run.name
-                    if _continues(older, run):
-                        remove_run(run)
-                        continue
-                    if older.exists():
-                        remove_run(older)
-                    run.rename(older)
+            _store_runs(anew, store)
     finally:
         _remove_empty(anew)
         _remove_empty(anew.parent)
+
+
+def _store_runs(anew: Path, store: Path) -> None:
+    """Move runs into the store, apart from those that a longer run there continues."""
+    from runs.folder import remove_run  # brings torch along
+
+    made = sorted(run for run in anew.iterdir() if run.is_dir())
+    if made:
+        store.mkdir(exist_ok=True)
+    with lock_folder(store, wait=True):  # another figure may have made the same run at the same time
+        for run in made:
+            older = store / run.name
+            if _continues(older, run):
+                remove_run(run)
+                continue
+            if older.exists():
+                remove_run(older)
+            run.rename(older)
 
 
 def _locked(folder: Path, say: Callable[[str], None]) -> ExitStack:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from algorithms.executor import Executor, Wrapper
-from algorithms.federation import Acknowledgement, Exchange, Federation, Reply, Sequential
-from algorithms.partial_sums import fold
+from algorithms.federation import Exchange, Federation, Reply, Sequential
 
 
 @dataclass(frozen=True)
@@ -37,9 +36,7 @@ class Watching(Wrapper):
         self.trips.append(Seen(trip.work.__name__, dict(trip.sent), tuple(reply.upload for reply in replies)))
         return iter(replies)
 
-    def sum(self, trip: Exchange, shares: Sequence[float]) -> tuple[Any, list[Acknowledgement]]:
-        """Return the sum of share times upload, of replies that are kept."""
-        return fold(trip, self.replies(trip), shares)
+    sum = Executor.sum  # of replies that are kept
 
 
 class Watched(Federation):

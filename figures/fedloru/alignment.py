@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 CROSSING = 20
-"""Round after which, by the paper and about, low-rank updates are better aligned with 20 clients."""
+"""Approximate round after which the paper finds low-rank updates better aligned, with 20 clients."""
 STARTING = 5
 """Number of rounds that we read "initially" as, if there are many."""
 

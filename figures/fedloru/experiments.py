@@ -300,16 +300,20 @@ def found_in(of: str) -> Callable[[pd.DataFrame], str]:
     return found
 
 
-def _by_the_last(table: pd.DataFrame, of: str) -> str:
-    """Return which findings the last evaluation alone would change, in a sentence; empty for none.
+def changed_by_the_last(table: pd.DataFrame, of: str, pairs: Sequence[tuple[str, str]]) -> list[Contrast]:
+    """Return the differences by the last evaluation alone, as far as it would change the findings.
 
     The paper averages the last five for clients that differ. For the others it does not say what it reports.
     """
-    both = zip(contrasts(table, of, PAIRS[of]), contrasts(table, of, PAIRS[of], 1), strict=True)
+    both = zip(contrasts(table, of, pairs), contrasts(table, of, pairs, 1), strict=True)
+    return [last for mean, last in both if last.effect.above != mean.effect.above]
+
+
+def _by_the_last(table: pd.DataFrame, of: str) -> str:
+    """Return which findings the last evaluation alone would change, in a sentence; empty for none."""
     changed = [
-        f"{last.group}, {last.name}: {last.finding}, {last.effect.text}"
-        for mean, last in both
-        if last.effect.above != mean.effect.above
+        f"{one.group}, {one.name}: {one.finding}, {one.effect.text}"
+        for one in changed_by_the_last(table, of, PAIRS[of])
     ]
     return f" By the last evaluation alone: {'; '.join(changed)}." if changed else ""
 

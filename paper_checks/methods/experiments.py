@@ -79,11 +79,12 @@ def judge_runs(
     found = list(comparisons(runs.table))
     counts = Counter(effect.above for _, effect in found)
     told = "; ".join(f"{stated}: {effect.verdict}, {effect.text}" for stated, effect in found)
-    open_, missed = counts["undecided"], counts["not reached"]
+    undecided, missed = counts["undecided"], counts["not reached"]
     unreached = f", {missed} {'is' if missed == 1 else 'are'} not reached by the runs" if missed else ""
     scope = (
         f"at laptop scale ({id}) {counts['supports']} of {len(found)} comparisons support {counted}, "
-        f"{counts['contradicts']} contradict it, {open_} {'is' if open_ == 1 else 'are'} undecided{unreached}: {told}"
+        f"{counts['contradicts']} contradict it, {undecided} {'is' if undecided == 1 else 'are'} undecided"
+        f"{unreached}: {told}"
     )
     said = remark(runs.table) if remark is not None else ""
     rates = close_rates(runs.table).removesuffix(".").replace("Learning", "learning", 1)

@@ -8,12 +8,12 @@ from typing import Any
 
 import pandas as pd
 
-from figures.experiments.effects import paired_effect
+from figures.experiments.effects import Effect, paired_effect
 from figures.experiments.experiment import finals
 from figures.fedloru.alignment import CROSSING, differences
 from figures.fedloru.curves import costs_to_target, gain_changes
 from figures.fedloru.designs import EVALUATIONS
-from figures.fedloru.experiments import PAIRS, contrasts
+from figures.fedloru.experiments import PAIRS, Contrast, changed_by_the_last, contrasts
 from figures.fedloru.fig4 import gain
 from paper_checks.claim import Claim, Evidence, claim
 from paper_checks.context import Context
@@ -40,32 +40,26 @@ def reason(data: str = CIFAR, networks: str = "") -> str:
     return WHY.format(networks=networks or usual, data=data, lacking=NOT_CARRIED)
 
 
-def as_printed(
-    number: int, pairs: Sequence[tuple[str, str]] = (), evaluations: int = EVALUATIONS
-) -> Callable[[pd.DataFrame], Comparisons]:
+def as_printed(number: int, pairs: Sequence[tuple[str, str]] = ()) -> Callable[[pd.DataFrame], Comparisons]:
     """Return the order of each pair of methods as a table prints it, setting by setting; default: all its pairs."""
+    name = str(number)
+    return lambda stored: map(_in_printed_order, contrasts(stored, name, pairs or PAIRS[name]))
 
-    def compared(stored: pd.DataFrame) -> Comparisons:
-        name = str(number)
-        for one in contrasts(stored, name, pairs or PAIRS[name], evaluations):
-            first, second = one.group.split(" minus ")
-            order, effect = ("below", one.effect.reversed) if one.falls else ("above", one.effect)
-            yield f"{first} {order} {second}, {one.name}", effect
 
-    return compared
+def _in_printed_order(one: Contrast) -> tuple[str, Effect]:
+    first, second = one.group.split(" minus ")
+    order, effect = ("below", one.effect.reversed) if one.falls else ("above", one.effect)
+    return f"{first} {order} {second}, {one.name}", effect
 
 
 def by_the_last(number: int, pairs: Sequence[tuple[str, str]] = ()) -> Callable[[pd.DataFrame], str]:
     """Return the words on the findings that the last evaluation alone would change; none if there are none."""
+    name = str(number)
 
     def told(stored: pd.DataFrame) -> str:
-        means = dict(as_printed(number, pairs)(stored))
-        changed = [
-            f"{stated}: {effect.verdict}, {effect.text}"
-            for stated, effect in as_printed(number, pairs, 1)(stored)
-            if effect.above != means[stated].above
-        ]
-        return f"by the last evaluation alone: {'; '.join(changed)}" if changed else ""
+        changed = map(_in_printed_order, changed_by_the_last(stored, name, pairs or PAIRS[name]))
+        each = "; ".join(f"{stated}: {effect.verdict}, {effect.text}" for stated, effect in changed)
+        return f"by the last evaluation alone: {each}" if each else ""
 
     return told
 
