@@ -17,16 +17,16 @@ from figures.provenance import FOLDER as FOLDER
 
 IDENTITY = ("figure", "scale", "seed", "device", "data", "packages", "sources_sha256")
 MACHINE = ("python", "platform", "processors")
-DIFFERENCE = ("setting", "printed", "run")
+DIFFERENCE = ("option", "setting", "printed", "run")
 
 
 def stored_numbers(figure: Figure, settings: Settings, folder: Path = FOLDER) -> dict[str, Any] | None:
     """Return the stored numbers of a figure with these settings, or None.
 
     Returns:
-        `identity`, `machine`, `note`, `seconds`, `differences` (settings that differ from the paper's, by setting,
-        printed and run), `runs` (digests of the metrics of training runs, by folder), `runs_made_by` (versions and
-        device of those that were computed with others) and `csv`, as they were when the numbers were computed.
+        `identity`, `machine`, `note`, `seconds`, `differences` (settings that differ from the paper's, each with the
+        names in `DIFFERENCE`), `runs` (digests of the metrics of training runs, by folder), `runs_made_by` (versions
+        and device of those that were computed with others) and `csv`, as they were when the numbers were computed.
 
     Raises:
         FigureError: The manifest does not describe the table, or it cannot be read.

@@ -13,7 +13,6 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -72,14 +71,23 @@ class Difference:
     """A setting that differs between the paper's experiment and the one that was run.
 
     Attributes:
+        option: Name of the option, which `Figure.conventions` has too, or of a setting that no option has.
         setting: Name of the setting, with the algorithms in parentheses if it does not differ alike in all.
         printed: Values at the paper's scale.
         run: Values of the runs.
+        source: Where the value at the paper's scale is from; empty if it is printed.
     """
 
+    option: str
     setting: str
     printed: str
     run: str
+    source: str = ""
+
+    @property
+    def paper(self) -> str:
+        """Value at the paper's scale, with its source in parentheses."""
+        return f"{self.printed} ({self.source})" if self.source else self.printed
 
 
 def differences(figure: Figure, settings: Settings) -> tuple[Difference, ...]:
@@ -110,40 +118,24 @@ def differences(figure: Figure, settings: Settings) -> tuple[Difference, ...]:
     rows = []
     for (name, theirs_told, ours_told), algorithms in found.items():
         where = "" if len(algorithms) == len(both) else f" ({', '.join(algorithms)})"
-        convention = figure.conventions.get(name.split(": ")[-1])
-        source = f" ({convention})" if convention else ""
-        rows.append(Difference(WORDS.get(name, name.replace("_", " ")) + where, theirs_told + source, ours_told))
+        rows.append(Difference(name, WORDS.get(name, name.replace("_", " ")) + where, theirs_told, ours_told))
     lacking = [name for name in printed if name not in run]
-    methods = [Difference("methods", ", ".join(printed), ", ".join(both))] if lacking else []
+    methods = [Difference("methods", "methods", ", ".join(printed), ", ".join(both))] if lacking else []
     return with_beyond(figure, (*rows, *methods))
 
 
 def with_beyond(figure: Figure, rows: Sequence[Difference]) -> tuple[Difference, ...]:
-    """Return rows with those of the settings that no option of a run has, which also stored numbers have.
+    """Return rows with their sources, and with those of the settings that no option of a run has.
 
-    Rows of stored numbers name the sources that the figure names now: these are of the paper, not of the runs.
+    The rows of stored numbers take part, because both are facts about the paper and not about the runs.
     """
-    options = [_with_source(figure, row) for row in rows if row.setting not in figure.beyond]
-    return (*options, *(Difference(name, printed, run) for name, (printed, run) in figure.beyond.items()))
-
-
-@cache
-def _sources() -> frozenset[str]:
-    """Return what any figure names as the source of a setting that is not printed."""
-    from figures.ledger import all_figures  # it imports the figures, which import this module
-
-    return frozenset(source for figure in all_figures() for source in figure.conventions.values())
-
-
-def _with_source(figure: Figure, row: Difference) -> Difference:
-    names = {words: name for name, words in WORDS.items()}
-    setting = row.setting if row.setting in names else row.setting.partition(" (")[0]
-    printed = row.printed
-    for source in _sources():
-        printed = printed.removesuffix(f" ({source})")
-    now = figure.conventions.get(names.get(setting, setting.replace(" ", "_")).split(": ")[-1])
-    now = now or figure.conventions.get(setting)
-    return replace(row, printed=f"{printed} ({now})" if now else printed)
+    sources = figure.conventions
+    options = [
+        replace(row, source=sources.get(row.option.split(": ")[-1], ""))
+        for row in rows
+        if row.option not in figure.beyond
+    ]
+    return (*options, *(Difference(name, name, printed, run) for name, (printed, run) in figure.beyond.items()))
 
 
 def values_of(designs: Sequence[Design]) -> dict[str, dict[str, tuple[Any, ...]]]:
@@ -175,8 +167,8 @@ def values_of(designs: Sequence[Design]) -> dict[str, dict[str, tuple[Any, ...]]
 def sizes_of(sizes: Any, before: str = "") -> dict[str, tuple[Any, ...]]:
     """Return the values of a dataclass by name, those of its dataclasses too; a mapping counts as one value.
 
-    >>> sizes_of(Difference("batch", "128", "32"), "of a ")
-    {'of a setting': ('batch',), 'of a printed': ('128',), 'of a run': ('32',)}
+    >>> sizes_of(Difference("batch", "size of a batch", "128", "32"), "of a ")["of a setting"]
+    ('size of a batch',)
     """
     found: dict[str, tuple[Any, ...]] = {}
     for field in fields(sizes):
@@ -191,12 +183,12 @@ def sizes_of(sizes: Any, before: str = "") -> dict[str, tuple[Any, ...]]:
 def describe(rows: Sequence[Difference]) -> str:
     """Return one sentence for a caption; empty where nothing differs.
 
-    >>> describe([Difference("batch", "128", "32"), Difference("optimiser", "adam", "sgd")])
-    'Settings that differ from the paper (its own in parentheses): batch 32 (128); optimiser sgd (adam).'
+    >>> describe([Difference("batch", "batch", "128", "32"), Difference("crop", "crop", "4", "0", "not printed")])
+    'Settings that differ from the paper (its own in parentheses): batch 32 (128); crop 0 (4 (not printed)).'
     """
     if not rows:
         return ""
-    each = "; ".join(f"{row.setting} {row.run} ({row.printed})" for row in rows)
+    each = "; ".join(f"{row.setting} {row.run} ({row.paper})" for row in rows)
     return f"Settings that differ from the paper (its own in parentheses): {each}."
 
 
@@ -250,7 +242,7 @@ def page(figures: Iterable[tuple[str, tuple[Difference, ...]]]) -> str:
     parts = [HEAD]
     for rows, ids in tables.items():
         names = ", ".join(f"[{id}]({id.replace('/', '-')}.png)" for id in ids)
-        each = "\n".join(f"| {row.setting} | {_cell(row.printed)} | {_cell(row.run)} |" for row in rows)
+        each = "\n".join(f"| {row.setting} | {_cell(row.paper)} | {_cell(row.run)} |" for row in rows)
         parts.append(f"## {', '.join(ids)}\n\n{names}\n\n| setting | paper | run |\n|---|---|---|\n{each}\n")
     return "\n".join(parts)
 

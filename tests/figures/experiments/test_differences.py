@@ -60,11 +60,11 @@ def test_equal_runs_differ_in_nothing():
 @pytest.mark.parametrize(
     ("name", "value", "row"),
     [
-        ("clients", 4, Difference("clients (fedavg)", "3", "4")),
-        ("learning_rate", 0.3, Difference("learning rate (fedavg)", "0.1", "0.3")),
-        ("steps", 4, Difference("local steps (fedavg)", "3", "4")),
-        ("columns", 5, Difference("columns (fedavg)", "8", "5")),  # against the default
-        ("cohort", 2, Difference("clients in a round (fedavg)", "all clients", "2")),
+        ("clients", 4, Difference("clients", "clients (fedavg)", "3", "4")),
+        ("learning_rate", 0.3, Difference("learning_rate", "learning rate (fedavg)", "0.1", "0.3")),
+        ("steps", 4, Difference("steps", "local steps (fedavg)", "3", "4")),
+        ("columns", 5, Difference("columns", "columns (fedavg)", "8", "5")),  # against the default
+        ("cohort", 2, Difference("cohort", "clients in a round (fedavg)", "all clients", "2")),
     ],
 )
 def test_each_option_that_differs_is_a_row_also_against_a_default(name, value, row):
@@ -72,7 +72,7 @@ def test_each_option_that_differs_is_a_row_also_against_a_default(name, value, r
 
 
 def test_experiments_that_share_their_differences_share_a_table():
-    rows = (Difference("layers", "all", "*.query"), Difference("rounds", "40", "5"))
+    rows = (Difference("layers", "layers", "all", "*.query"), Difference("rounds", "rounds", "40", "5"))
     text = page([("a/one", rows), ("a/two", rows[:1]), ("a/three", rows)])
     assert [line for line in text.splitlines() if line.startswith("## ")] == ["## a/one, a/three", "## a/two"]
     assert text.count("| layers | all | `*.query` |") == 2
@@ -93,10 +93,10 @@ def test_a_figure_without_runs_tells_its_scale_by_its_numbers():
 
 def test_rounds_seeds_methods_and_chosen_rates_are_rows():
     assert found(replace(PRINTED, rounds=5, seeds=2)) == (
-        Difference("rounds", "40", "5"),
-        Difference("number of seeds", "3", "2"),
+        Difference("rounds", "rounds", "40", "5"),
+        Difference("seeds", "number of seeds", "3", "2"),
     )
-    assert found(replace(PRINTED, lines=LINES[:1])) == (Difference("methods", "fedavg, fedlin", "fedavg"),)
+    assert found(replace(PRINTED, lines=LINES[:1])) == (Difference("methods", "methods", "fedavg, fedlin", "fedavg"),)
     chosen = tuple(
         replace(
             line,
@@ -108,24 +108,24 @@ def test_rounds_seeds_methods_and_chosen_rates_are_rows():
     )
     rows = found(replace(PRINTED, lines=chosen, rates=(0.1, 0.3), tuning_rounds=4))
     assert rows == (
-        Difference("learning rate (fedavg)", "0.1", "chosen on validation samples"),
-        Difference("learning rate (fedlin)", "0.2", "chosen on validation samples"),
+        Difference("learning_rate", "learning rate (fedavg)", "0.1", "chosen on validation samples"),
+        Difference("learning_rate", "learning rate (fedlin)", "0.2", "chosen on validation samples"),
     )
 
 
 def test_epochs_replace_local_steps():
     by_epochs = Line({"method": "FedAvg"}, "fedavg", "quadratics", {"clients": 3, "learning_rate": 0.1, "epochs": 2})
     assert found(replace(PRINTED, lines=(by_epochs, LINES[1]))) == (
-        Difference("local steps (fedavg)", "3", "none"),
-        Difference("local epochs (fedavg)", "none", "2"),
+        Difference("steps", "local steps (fedavg)", "3", "none"),
+        Difference("epochs", "local epochs (fedavg)", "none", "2"),
     )
 
 
 def test_a_setting_that_no_option_has_is_a_row_of_new_and_of_stored_numbers():
     figure = comparing(PRINTED, data=None, beyond={"warm start": ("5 iterations", "none")})
-    row = Difference("warm start", "5 iterations", "none")
+    row = Difference("warm start", "warm start", "5 iterations", "none")
     assert differences(figure, LAPTOP) == (row,)
-    stored = (Difference("rounds", "40", "5"), Difference("warm start", "4 iterations", "none"))
+    stored = (Difference("rounds", "rounds", "40", "5"), Difference("warm start", "warm start", "4 iterations", "none"))
     assert with_beyond(figure, stored) == (stored[0], row)
 
 
@@ -134,24 +134,27 @@ def test_stored_rows_name_the_sources_that_the_figure_names_now():
         PRINTED, data=None, conventions={"rounds": "Section 5.1", "starts": "guessed", "rates tried": "a"}
     )
     stored = (
-        Difference("samples held out (fedavg)", "10 (not printed)", "1"),
-        Difference("rounds (first reading)", "4 (not printed)", "2"),
-        Difference("random starts", "20", "5"),
-        Difference("rates tried", "0.1, 0.3", "0.1"),
-        Difference("clients", "3 (elsewhere)", "4"),
+        Difference("held_out", "samples held out (fedavg)", "10", "1", "not printed"),
+        Difference("first: rounds", "rounds (first reading)", "4", "2", "not printed"),
+        Difference("plan: starts", "random starts", "20", "5"),
+        Difference("rates tried", "rates tried", "0.1, 0.3", "0.1"),
+        Difference("clients", "clients", "3", "4", "elsewhere"),
     )
-    assert [row.printed for row in with_beyond(figure, stored)] == [
+    assert [row.paper for row in with_beyond(figure, stored)] == [
         "10",
         "4 (Section 5.1)",
         "20 (guessed)",
         "0.1, 0.3 (a)",
-        "3 (elsewhere)",
+        "3",
     ]
 
 
 def test_values_that_are_not_printed_say_so_and_data_of_the_paper_alone_are_named():
     rows = found(replace(PRINTED, rounds=5), conventions={"rounds": "not printed"}, printed={"data": ("GLUE",)})
-    assert rows == (Difference("data", "GLUE", "quadratics"), Difference("rounds", "40 (not printed)", "5"))
+    assert rows == (
+        Difference("data", "data", "GLUE", "quadratics"),
+        Difference("rounds", "rounds", "40", "5", "not printed"),
+    )
 
 
 @dataclass(frozen=True)
@@ -177,8 +180,8 @@ def test_sizes_of_numbers_without_training_runs_are_compared_with_the_paper_s():
         conventions={"rounds": "not printed"},
     )
     assert differences(figure, LAPTOP) == (
-        Difference("first: clients", "1, 2", "1"),
-        Difference("rounds (first reading)", "50 (uniform) (not printed)", "5 (uniform), 6 (dx)"),
+        Difference("first: clients", "first: clients", "1, 2", "1"),
+        Difference("first: rounds", "rounds (first reading)", "50 (uniform)", "5 (uniform), 6 (dx)", "not printed"),
     )
     assert differences(figure, Settings(scale="paper")) == ()
 
@@ -193,7 +196,9 @@ def test_caption_and_manifest_have_the_differences(tmp_path):
     made = make(figure, LAPTOP, tmp_path)
     assert made.caption.endswith("(its own in parentheses): local steps (fedavg) 5 (3).")
     manifest = json.loads((tmp_path / "theme-name.manifest.json").read_text())
-    assert manifest["differences"] == [{"setting": "local steps (fedavg)", "printed": "3", "run": "5"}]
+    assert manifest["differences"] == [
+        {"option": "steps", "setting": "local steps (fedavg)", "printed": "3", "run": "5", "source": ""}
+    ]
 
 
 def test_another_optimiser_than_the_printed_one_is_listed():

@@ -183,9 +183,12 @@ def captions_with_origin():
 
 def differences_in_captions():
     figure = select(["fedlrt/fig-8"])[0]
-    kept = [{"setting": "batch", "printed": "256", "run": "32"}, {"setting": "warm start", "printed": "x", "run": "y"}]
+    kept = [
+        {"option": name, "setting": name, "printed": printed, "run": run}
+        for name, printed, run in (("batch", "256", "32"), ("warm start", "x", "y"))
+    ]
     yield _differences(FIGURE, Settings(), None), _differences(figure, Settings(), kept)
-    yield _differences(select(["fedlrt/fig-1"])[0], Settings(), []), Difference("a", "b", "c")
+    yield _differences(select(["fedlrt/fig-1"])[0], Settings(), []), Difference("a", "a", "b", "c")
 
 
 MANIFEST = {
@@ -200,7 +203,7 @@ MANIFEST = {
     "platform": "x",
     "processors": 2,
     "seconds_for_the_numbers": 12.5,
-    "differences": [{"setting": "s", "printed": "p", "run": "r", "more": 1}],
+    "differences": [{"option": "o", "setting": "s", "printed": "p", "run": "r", "more": 1}],
 }
 
 

@@ -327,15 +327,18 @@ def values_of_lines():
 def settings_that_differ():
     for id in ("fedlrt/fig-1", "fedlrt/fig-4", "fedloru/fig-4", "training/methods"):
         for scale in ("quick", "laptop", "paper"):
-            yield [[row.setting, row.printed, row.run] for row in differences(select([id])[0], Settings(scale))]
+            yield [[row.setting, row.paper, row.run] for row in differences(select([id])[0], Settings(scale))]
 
 
 def settings_that_differ_in_runs_of_language_models():
-    return [[row.setting, row.printed, row.run] for row in differences(select(["rolora/fig-5"])[0], Settings("laptop"))]
+    return [[row.setting, row.paper, row.run] for row in differences(select(["rolora/fig-5"])[0], Settings("laptop"))]
 
 
 def differences_in_words():
-    rows = [Difference("layers", "*.layer.4.*, *.layer.5.*", "block 1"), Difference("batch", "128", "32")]
+    rows = [
+        Difference("layers", "layers", "*.layer.4.*, *.layer.5.*", "block 1"),
+        Difference("batch", "batch", "128", "32"),
+    ]
     figure = select(["fedlrt/fig-8"])[0]
     yield (
         describe(rows),
@@ -343,7 +346,7 @@ def differences_in_words():
         with_beyond(figure, rows),
         page([("a/b", tuple(rows)), ("a/c", tuple(rows)), ("d", ())]),
     )
-    yield with_beyond(figure, [Difference("warm start", "x", "y")])
+    yield with_beyond(figure, [Difference("warm start", "warm start", "x", "y")])
 
 
 WORK = Work(
