@@ -1,8 +1,12 @@
 """Printed constants and the best ones known: which are shown, and where."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import pytest
 from seen import key, styled
 
+from paper_checks.claim import Best
 from paper_checks.context import Context
 from paper_checks.engine.constants import COLORS, constants, draw, write
 from paper_checks.ledger import PAPERS
@@ -59,6 +63,28 @@ def test_what_is_no_constant_of_a_theorem_is_left_out(table):
     assert not {"rolora/lem-A.4", "rolora/thm-A.8"} & set(table.id)  # the print gives their constants no value
     assert "drift" not in set(table[table.id == "fedlrt/thm-7"].constant)  # its best value is 0
     assert set(table.verdict) <= set(COLORS)
+
+
+def test_only_positive_constants_of_numbered_statements_are_shown():
+    """The printed constant of Theorem 8 is 12, compared with invented best values."""
+    (eight,) = (claim for paper in PAPERS for claim in paper.claims() if claim.id == "fedlrt/thm-8")
+
+    def shown(value, **changes):
+        claim = replace(eight, best={"constant": Best(value, "searched")}, **changes)
+        return constants([SimpleNamespace(called="Invented", claims=lambda: (claim,))]).to_dict("records")
+
+    (row,) = shown(48.0)
+    assert (row["paper"], row["printed"], row["best"], row["quotient"], row["proved"]) == (
+        "Invented",
+        12.0,
+        48.0,
+        0.25,
+        False,
+    )
+    assert [shown(value) for value in (0.0, -3.0)] == [[], []]
+    for printed in (0.0, -12.0):
+        assert shown(48.0, judge=lambda data, constant=printed, corrected=0, leading=0: data) == []
+    assert shown(48.0, kind="number") == shown(48.0, where="Section 3, eq. (4)") == []
 
 
 def test_papers_stand_in_their_order_and_the_loosest_constant_first(table):

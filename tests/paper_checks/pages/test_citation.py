@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from paper_checks.ledger import PAPERS, Ledger, LedgerError
-from paper_checks.pages.citation import Code, bibtex_of, bibtex_of_finding, bibtex_of_paper
+from paper_checks.pages import citation
+from paper_checks.pages.citation import Code, bibtex_of, bibtex_of_finding, bibtex_of_paper, print_entries
 
 LEDGER = Ledger.around(["fedlrt/thm-2", "fedlrt/thm-8"])
 
@@ -88,3 +89,36 @@ def test_a_finding_of_several_papers_needs_the_name_of_one():
     with pytest.raises(LedgerError, match=f"several papers have a finding '{double}'; name fed"):
         ledger.finding(double)
     assert ledger.finding("no-such-finding") is None
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        (None, ""),
+        ((), ""),
+        (("a.py",), "a.py differs from the commit"),
+        (("a.py", "b.py"), "a.py and 1 more differ from the commit"),
+        (("a.py", "b.py", "c.py"), "a.py and 2 more differ from the commit"),
+    ],
+)
+def test_changed_files_are_counted_beyond_the_one_that_is_named(changed, told, monkeypatch, capsys):
+    monkeypatch.setattr(citation, "commit_of_code", lambda: ("0123abcd", "2026-02-03", changed))
+    print_entries(LEDGER, ["fedlrt/thm-8"])
+    note = f"rankproof: {told}; commit your changes before you cite it\n" if told else ""
+    assert capsys.readouterr().err == note
+
+
+def test_findings_come_first_then_claims_and_their_paper_once(monkeypatch, capsys):
+    monkeypatch.setattr(citation, "commit_of_code", lambda: ("0123abcd", "2026-02-03", ()))
+    print_entries(LEDGER, ["fedlrt/thm-8", "fedlrt/truncation-cost", "fedlrt/thm-2"])
+    keys = re.findall(r"^@(\w+)\{(.*),$", capsys.readouterr().out, re.MULTILINE)
+    assert keys[0] == ("software", "rankproof-fedlrt-truncation-cost")
+    assert sorted(keys[1:3]) == [("software", "rankproof-fedlrt-thm-2"), ("software", "rankproof-fedlrt-thm-8")]
+    assert keys[3:] == [("misc", "fedlrt")]
+
+
+def test_a_finding_alone_comes_with_its_paper(monkeypatch, capsys):
+    monkeypatch.setattr(citation, "commit_of_code", lambda: ("0123abcd", "2026-02-03", ()))
+    print_entries(LEDGER, ["fedlrt/truncation-cost"])
+    keys = re.findall(r"^@\w+\{(.*),$", capsys.readouterr().out, re.MULTILINE)
+    assert keys == ["rankproof-fedlrt-truncation-cost", "fedlrt"]
