@@ -11,7 +11,7 @@ from torch.nn.functional import cross_entropy
 from torch.nn.utils import parametrize
 
 from hessian import Curvature, CurvatureError, exact_hessian
-from hessian.loss.model_state import PureModel, select_parameters
+from hessian.loss.model_state import PureModel, match_names, select_parameters
 from hessian.loss.output_curvature import MATRICES
 from workloads.image_networks.small import perceptron
 
@@ -271,3 +271,29 @@ def test_copies_of_a_model_keep_the_modes_in_which_it_was_found():
         for copied in (found.at(list(chosen.values())), pickle.loads(pickle.dumps(found))):
             assert copied.modes == found.modes == (True, True, True, False, True, True)
             torch.testing.assert_close(copied.run(lambda copied=copied: copied((X[:5],), {})), want)
+
+
+def test_buffers_of_a_module_with_two_names_are_left_as_they_were():
+    class Counting(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(6, 6).double()
+            self.register_buffer("calls", torch.zeros(()))
+
+        def forward(self, x):
+            self.calls = self.calls + 1.0
+            return torch.tanh(self.layer(x))
+
+    shared = Counting()
+    model = nn.Sequential(shared, shared, nn.Linear(6, 3).double())
+    before = shared.calls
+    Curvature(model, nn.CrossEntropyLoss(), (X, Y))
+    assert shared.calls is before
+    assert before == 0.0
+
+
+def test_another_name_of_a_parameter_that_is_not_among_the_names_matches_nothing():
+    others = {"tied.weight": "first.weight", "tied.bias": "left.bias"}
+    assert match_names(["first.weight", "last.weight"], "tied.*", others) == ["first.weight"]
+    with pytest.raises(CurvatureError, match=r"no parameter matches 'tied\.bias'; the first are first\.weight, last"):
+        match_names(["first.weight", "last.weight"], "tied.bias", others)

@@ -104,8 +104,13 @@ def traces_followed_for_long():
 
 
 def traces_that_change_faster():
-    yield list(_followed("trace", [(0.03 * place,) for place in range(8)]))
-    yield list(_followed("trace", SLOW[:4], products=105))
+    yield list(_followed("trace", [(0.02 * place,) for place in range(10)]))
+
+
+def traces_with_few_products():
+    for products in (70, 71, 120, 128):
+        yield list(_followed("trace", SLOW[:3], products=products))
+    yield list(_followed("trace", SLOW[:2], relative_width=0.031))
 
 
 def traces_that_are_no_longer_followed():
