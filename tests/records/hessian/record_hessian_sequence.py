@@ -265,6 +265,9 @@ def refused_trackers():
     ):
         yield refused(SpectrumTracker, *given, **options)
     yield refused(SpectrumTracker(*given[:2], (given[2][0], None)).measure, 7)
+    yield refused(SpectrumTracker(*given, memory="1 KiB").measure, 8)
+    for step in (float("inf"), float("nan"), -float("inf"), 1.5, True, "2", None):
+        yield refused(SpectrumTracker(*given), step)
     diagonal = SpectrumTracker(*given, quantities="diagonal", basis=6, relative_width=2.0, products=60)
     diagonal.measure(3)
     yield diagonal.to_frame()[["quantity", "value", "reached"]], diagonal.states[0].step
