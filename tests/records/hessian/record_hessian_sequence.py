@@ -108,7 +108,7 @@ def traces_that_change_faster():
 
 
 def traces_with_few_products():
-    for products in (70, 71, 120, 128):
+    for products in (70, 71, 120, 126, 128):
         yield list(_followed("trace", SLOW[:3], products=products))
     yield list(_followed("trace", SLOW[:2], relative_width=0.031))
 
