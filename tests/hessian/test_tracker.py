@@ -204,3 +204,9 @@ def test_a_gradient_is_timed_at_the_first_state_only(monkeypatch):
     for step in range(3):
         tracker(step)
     assert given == [None, 2.0, 2.0]
+
+
+def test_an_error_names_the_step_and_keeps_the_keywords_that_would_help():
+    with pytest.raises(CurvatureError, match=r"^step 3: memory of 1\.00 KiB is too small") as caught:
+        SpectrumTracker(*quadratic(), memory="1 KiB").measure(3)
+    assert caught.value.keywords == ("parameters",)
