@@ -16,6 +16,7 @@ from hessian.quantities.estimates import Estimate, Measurement, Profile
 from hessian.quantities.names import Quantity
 from hessian.tracker import TrackedState
 from rmt import MarchenkoPastur, Semicircle, SpikedModel
+from rmt.results import LABEL
 
 TRACE, DENSITY, DIAGONAL = Quantity("trace"), Quantity("density"), Quantity("diagonal")
 ESTIMATE = Estimate(TRACE, 2.5, 2.25, 2.875, 0.9, 12, True)
@@ -37,6 +38,15 @@ def test_an_estimate(found, text):
     assert found.words() == {"trace": text}
     assert ESTIMATE.width == 0.625
     assert [value in ESTIMATE for value in (2.2499, 2.25, 2.875, 2.8751)] == [False, True, True, False]
+
+
+@pytest.mark.parametrize(("threshold", "between"), [(0.001234, ""), (0.0012345, "  "), (0.00123456, "  ")])
+def test_a_label_as_wide_as_its_column_is_followed_by_spaces(threshold, between):
+    label = f"above {threshold}"
+    one = replace(ESTIMATE, quantity=Quantity("count-above", threshold))
+    found = Measurement(5, 0.9, {one.quantity: one}, 3, PARTS).words()
+    assert found[label] == f"{between}2.5, 2.25 to 2.875 at 90 %; 12 probes"
+    assert (len(label) < LABEL) is (not between)
 
 
 @pytest.mark.parametrize(

@@ -169,3 +169,44 @@ def test_products_after_remembered_checks_are_the_same():
         tracker(step)
     dense = Curvature(model, loss, data) @ torch.eye(tracker.states[0].measurement.P).double()
     assert float((dense**2).sum()) in tracker(2)["frobenius-squared"]
+
+
+def test_frozen_norms_keep_their_statistics_next_to_those_of_the_batches():
+    x = torch.tensor([[1.0, 4.0], [3.0, -2.0], [8.0, 1.0]]).double()
+    data = (x, torch.zeros(3, 2).double())
+    frozen, norm = nn.BatchNorm1d(2).double().eval(), nn.BatchNorm1d(2).double()
+    with torch.no_grad():
+        frozen.running_var.fill_(4.0)
+        frozen.running_mean.fill_(1.0)
+    norm.weight.requires_grad_(False)
+    for norms in ((norm, frozen), (frozen,)):
+        model = nn.Sequential(*norms)
+        wanted = Curvature(model, nn.MSELoss(), data, batch_norm="batch")
+        found = SpectrumTracker(model, nn.MSELoss(), data, batch_norm="batch", quantities="trace").measure(0)
+        assert found.loss == pytest.approx(wanted.loss, rel=1e-12)
+        assert found["trace"].value == pytest.approx(float(wanted.products(torch.eye(wanted.P).double()).trace()))
+        assert (norm.training, frozen.training) == (True, False)
+    normed = (x - x.mean(dim=0)) / (x.var(dim=0, correction=0) + 1e-5).sqrt()
+    model = nn.Sequential(norm, frozen)
+    found = SpectrumTracker(model, nn.MSELoss(), data, batch_norm="batch").measure(0)
+    assert found.loss == pytest.approx(float((((normed - 1.0) ** 2) / (4.0 + 1e-5)).mean()), rel=1e-9)
+
+
+def test_a_gradient_is_timed_at_the_first_state_only(monkeypatch):
+    given, cost = [], Curvature.cost
+
+    def noted(self, seconds=None):
+        given.append(seconds)
+        return cost(self, 2.0 if seconds is None else seconds)
+
+    monkeypatch.setattr(Curvature, "cost", noted)
+    tracker = SpectrumTracker(*quadratic())
+    for step in range(3):
+        tracker(step)
+    assert given == [None, 2.0, 2.0]
+
+
+def test_an_error_names_the_step_and_keeps_the_keywords_that_would_help():
+    with pytest.raises(CurvatureError, match=r"^step 3: memory of 1\.00 KiB is too small") as caught:
+        SpectrumTracker(*quadratic(), memory="1 KiB").measure(3)
+    assert caught.value.keywords == ("parameters",)

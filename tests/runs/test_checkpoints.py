@@ -420,3 +420,17 @@ def test_the_last_index_is_that_of_the_largest_round(tmp_path):
     assert last_index(tmp_path) == {"round": 1_000_000}
     (place / "round-1000000.json").write_bytes(b"{}")
     assert last_index(tmp_path) == {"round": 999_999}
+
+
+def test_views_of_one_storage_stay_apart_by_place_type_shape_and_strides():
+    whole = torch.arange(6, dtype=torch.float32)
+    views = (whole[:3], whole[3:], whole[:3].view(torch.int32), whole[::2], whole.reshape(2, 3), whole.reshape(3, 2).T)
+    shelf = Shelf()
+    references = [shelf.put(view) for view in (*views, whole[3:])]
+    assert references[1] == references[-1]
+    assert len(shelf.tensors) == len(views)
+    stored = StoredTensors(shelf.tensors, torch.device("cpu"))
+    for view, reference in zip(views, references, strict=False):
+        found = stored.get(reference)
+        assert torch.equal(found, view)
+        assert (found.dtype, found.stride()) == (view.dtype, view.stride())

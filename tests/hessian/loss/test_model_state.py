@@ -1,5 +1,7 @@
 """State that models and losses keep between calls, parts in half precision, and losses that change."""
 
+import pickle
+
 import pytest
 import torch
 import torch.utils.checkpoint
@@ -9,6 +11,7 @@ from torch.nn.functional import cross_entropy
 from torch.nn.utils import parametrize
 
 from hessian import Curvature, CurvatureError, exact_hessian
+from hessian.loss.model_state import PureModel, match_names, select_parameters
 from hessian.loss.output_curvature import MATRICES
 from workloads.image_networks.small import perceptron
 
@@ -228,3 +231,69 @@ def test_checkpointed_layers_are_refused(reentrant):
 
     with pytest.raises(CurvatureError, match=r"not second derivatives.*torch\.utils\.checkpoint"):
         Curvature(Checkpointed(), nn.CrossEntropyLoss(), (X, Y))
+
+
+def test_buffers_without_a_size_are_named():
+    model = nn.Sequential(nn.Linear(6, 3), nn.LazyBatchNorm1d(affine=False)).double().eval()
+    with pytest.raises(CurvatureError, match=r"^1\.running_mean is lazy and has no weights yet: call the model once"):
+        select_parameters(model, None)
+
+
+def test_every_evaluation_starts_from_the_buffers_that_were_found():
+    """A forward pass that doubles a buffer doubles the one that the model had, however often it has run."""
+
+    class Doubling(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(1, 1, bias=False).double()
+            self.register_buffer("scale", torch.tensor(1.5).double())
+
+        def forward(self, x):
+            self.scale.mul_(2.0)
+            return self.layer(x) * self.scale
+
+    model = Doubling()
+    x = torch.tensor([[1.0], [2.0]]).double()
+    operator = Curvature(model, nn.MSELoss(), (x, torch.zeros_like(x)))
+    for _ in range(3):
+        assert operator.products(torch.ones(1, 1).double()).item() == pytest.approx(2 * 3.0**2 * 2.5)
+    assert model.scale == 1.5
+
+
+def test_copies_of_a_model_keep_the_modes_in_which_it_was_found():
+    frozen, norm = nn.BatchNorm1d(3).double().eval(), nn.BatchNorm1d(3).double()
+    model = nn.Sequential(nn.Linear(6, 3).double(), frozen, norm)
+    chosen = select_parameters(model, None)
+    found = PureModel(model, nn.MSELoss(), chosen, "batch")
+    want = found.run(lambda: found((X[:5],), {}))
+    for others in (True, False):  # training goes on, and an evaluation follows
+        model.train(others)
+        for copied in (found.at(list(chosen.values())), pickle.loads(pickle.dumps(found))):
+            assert copied.modes == found.modes == (True, True, True, False, True, True)
+            torch.testing.assert_close(copied.run(lambda copied=copied: copied((X[:5],), {})), want)
+
+
+def test_buffers_of_a_module_with_two_names_are_left_as_they_were():
+    class Counting(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(6, 6).double()
+            self.register_buffer("calls", torch.zeros(()))
+
+        def forward(self, x):
+            self.calls = self.calls + 1.0
+            return torch.tanh(self.layer(x))
+
+    shared = Counting()
+    model = nn.Sequential(shared, shared, nn.Linear(6, 3).double())
+    before = shared.calls
+    Curvature(model, nn.CrossEntropyLoss(), (X, Y))
+    assert shared.calls is before
+    assert before == 0.0
+
+
+def test_another_name_of_a_parameter_that_is_not_among_the_names_matches_nothing():
+    others = {"tied.weight": "first.weight", "tied.bias": "left.bias"}
+    assert match_names(["first.weight", "last.weight"], "tied.*", others) == ["first.weight"]
+    with pytest.raises(CurvatureError, match=r"no parameter matches 'tied\.bias'; the first are first\.weight, last"):
+        match_names(["first.weight", "last.weight"], "tied.bias", others)

@@ -268,3 +268,23 @@ def test_tensors_without_all_of_their_numbers_are_one_line(tmp_path, change, kin
     torch.save({**model.state_dict(), "weight": change(model.weight.detach())}, path)
     with pytest.raises(CurvatureError, match=rf"weight in .* is a {kind} tensor"):
         load_state(model, path)
+
+
+def test_parameters_that_share_numbers_in_another_shape_or_order_are_not_tied(tmp_path):
+    flat = torch.arange(4.0)
+    model = nn.Module()
+    model.whole, model.part = nn.Parameter(flat), nn.Parameter(flat[:3])
+    model.square, model.turned = nn.Parameter(flat.reshape(2, 2)), nn.Parameter(flat.reshape(2, 2).T)
+    torch.save({name: 2.0 * tensor.detach() for name, tensor in model.state_dict().items()}, tmp_path / "step-1.pt")
+    load_state(model, tmp_path / "step-1.pt")
+    assert model.turned.tolist() == [[0.0, 4.0], [2.0, 6.0]]
+    assert model.part.tolist() == [0.0, 2.0, 4.0]
+
+
+@pytest.mark.parametrize("ending", [".safetensors", ".SAFETENSORS", ".pt", ".PT"])
+def test_endings_in_capitals_are_read_alike(ending, tmp_path):
+    model, path = nn.Linear(2, 1), tmp_path / f"step-1{ending}"
+    state = {"weight": torch.tensor([[2.0, -1.0]]), "bias": torch.tensor([0.5])}
+    (save_file if "s" in ending.lower() else torch.save)(state, path)
+    load_state(model, path)
+    assert (model.weight.tolist(), model.bias.tolist()) == ([[2.0, -1.0]], [0.5])

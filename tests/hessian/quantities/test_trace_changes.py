@@ -59,6 +59,34 @@ def test_the_interval_of_a_change_by_hand():
     assert wide.follow(operator, 0.05, 0.9).trace.uncertain == pytest.approx(0.5, rel=1e-6)
 
 
+def test_the_effect_of_rounding_by_hand():
+    """In single precision: eigenvalues -5 and 4 along the kept vectors, and 2 on a sphere of radius 2 around them."""
+    unit = 8.0 * torch.finfo(torch.float32).eps
+    start = WarmStart(torch.eye(6)[:2], np.array([-5.0, 4.0, 2.0]), 50, 0.0, variance=0.0, degrees=inf)
+    trace = Estimate(Quantity("trace"), 7.0, 6.0, 8.0, 0.95, 20, reached=True)
+    operator = DenseOperator(torch.diag(torch.tensor([-5.0, 4.0, 2.0, 2.0, 2.0, 2.0])))
+    anchor = TraceAnchor.of(operator, start, trace, 3, np.random.default_rng(0))
+    slack = unit * (2 * 5.0 + sqrt(6 * 16.0))
+    assert anchor.slack == pytest.approx(slack, rel=1e-5)
+    found = anchor.follow(operator, 0.05, 0.95).trace
+    assert found.uncertain == pytest.approx(2.0 * (slack + unit * (5.0 + 4.0 + sqrt(6 * 16.0))), rel=1e-5)
+    assert found.width == pytest.approx(found.uncertain, rel=1e-3)
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_of_as_many_vectors_as_rows_one_is_left_to_the_probes(size):
+    values = np.array([3.0, -2.0, 1.0])[:size]
+    start = WarmStart(torch.eye(size, dtype=torch.float64), values, 50, 0.0, variance=0.0, degrees=inf)
+    trace = Estimate(Quantity("trace"), float(values.sum()), 0.0, 9.0, 0.95, 20, reached=True)
+    anchor = TraceAnchor.of(
+        DenseOperator(torch.diag(torch.from_numpy(values))), start, trace, 2, np.random.default_rng(0)
+    )
+    assert anchor.cost == size - 1 + 2
+    moved = DenseOperator(torch.diag(torch.from_numpy(values + np.array([0.5, 0.25, 4.0])[-size:])))
+    found = anchor.follow(moved, 0.05, 0.95)
+    assert found.trace.value == pytest.approx(float(moved.matrix.trace()), rel=1e-12)
+
+
 def test_a_change_along_the_kept_vectors_is_seen_without_chance():
     basis = basis_of(np.random.default_rng(1))
     _, anchor = anchor_of(basis, 1)

@@ -85,10 +85,19 @@ def norms_with_several_starts_and_given_rows():
     given = torch.from_numpy(vectors[:, [0, 49]].T.copy())
     krylov = _basis(9, given=given)
     yield complement_norm(krylov, 0.05), [complement_end(krylov, sign, 0.05) for sign in (1.0, -1.0)]
+    yield [(complement_norm(krylov, chance), complement_end(krylov, 1.0, chance)) for chance in (0.001, 0.05)]
     yield probable_norm(krylov, 0.05), [probable_end(krylov, sign, 0.05) for sign in (1.0, -1.0)], values[[0, 49]]
     krylov = _basis(6)
     krylov.restart([0, 5])
     yield refused(probable_norm, krylov, 0.05), bound_hidden(krylov, 5.0, 1.0, 0.1)
+
+
+def norms_of_a_basis_that_has_lost_some():
+    krylov = _basis(6)
+    for lost in (0.0, 0.25):
+        krylov.lost_square = lost
+        found = spectral_norm(krylov, 4.0, 0.9)
+        yield found.value, found.low, found.high, known_square(krylov)
 
 
 def norms_of_an_invariant_basis():

@@ -64,6 +64,63 @@ def sequences_of_traces():
         yield _short(alone.measure(_matrix(place), dataclasses.replace(settings, relative_width=0.05)))
 
 
+class _Turned:
+    """A matrix with known eigenvalues, whose eigenvectors turn in planes of two coordinates."""
+
+    dtype, device, P = torch.float64, torch.device("cpu"), 100
+
+    def __init__(self, change, seed=0):
+        rng = np.random.default_rng(seed)
+        bulk, drift = 0.06 * np.abs(rng.standard_normal(97)), rng.standard_normal(97)
+        values = rng.permutation(np.r_[3.0 + change, 2.0, -1.0, bulk * (1.0 + change * drift)])
+        self.values, self.angle = torch.from_numpy(values), 0.3 * change
+
+    def products(self, rows):
+        return self._turn(self._turn(rows, -self.angle) * self.values, self.angle)
+
+    def _turn(self, rows, angle):
+        one, other = rows[:, :50], rows[:, 50:]
+        return torch.cat([np.cos(angle) * one - np.sin(angle) * other, np.sin(angle) * one + np.cos(angle) * other], 1)
+
+
+def _followed(names, matrices, **options):
+    sequence = MeasurementSequence(read_quantities(names), 1)
+    settings = MeasureSettings(**{"relative_width": 0.029, "basis": 12, "products": 600, "chunk": 60, **options})
+    for given in matrices:
+        texts = []
+        measured = sequence.measure(_Turned(*given), settings, texts.append)
+        found = measured["trace"]
+        yield Within(1e-5, [found.value, found.low, found.high, found.uncertain]), found.confidence, texts[-1:]
+        yield measured.products, measured.warm, found.probes, found.reached
+
+
+SLOW = tuple((change,) for change in (0.0, 0.002, 0.004, 0.006, 0.03))
+
+
+def traces_followed_for_long():
+    yield list(_followed("trace", [*SLOW, (0.3,), (0.302,), (0.304,)]))
+    yield list(_followed("trace,sharpness", SLOW, relative_width=0.028))
+    yield list(_followed("trace", SLOW[:3], relative_width=0.0244, confidence=0.9))
+
+
+def traces_that_change_faster():
+    yield list(_followed("trace", [(0.02 * place,) for place in range(10)]))
+
+
+def traces_with_few_products():
+    for products in (70, 71, 120, 126, 128):
+        yield list(_followed("trace", SLOW[:3], products=products))
+    yield list(_followed("trace", SLOW[:2], relative_width=0.031))
+
+
+def traces_that_are_no_longer_followed():
+    yield list(_followed("trace", [(0.0, seed) for seed in (0, 1, 1, 1, 1, 1, 1, 2, *[3] * 9)]))
+
+
+def traces_that_are_followed_again():
+    yield list(_followed("trace", [(0.0, seed) for seed in (0, *[1] * 8, 2, *[3] * 5)]))
+
+
 def plans_of_differences():
     common = {"basis": 30, "vectors": 8, "others": 0, "confidence": 0.95}
     for rest, change, half, options in (
@@ -208,6 +265,9 @@ def refused_trackers():
     ):
         yield refused(SpectrumTracker, *given, **options)
     yield refused(SpectrumTracker(*given[:2], (given[2][0], None)).measure, 7)
+    yield refused(SpectrumTracker(*given, memory="1 KiB").measure, 8)
+    for step in (float("inf"), float("nan"), -float("inf"), 1.5, True, "2", None):
+        yield refused(SpectrumTracker(*given), step)
     diagonal = SpectrumTracker(*given, quantities="diagonal", basis=6, relative_width=2.0, products=60)
     diagonal.measure(3)
     yield diagonal.to_frame()[["quantity", "value", "reached"]], diagonal.states[0].step

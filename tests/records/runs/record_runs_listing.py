@@ -22,6 +22,8 @@ from runs.index import (
     sign_index,
 )
 from runs.listing import (
+    OF_MODEL,
+    OF_SETTINGS,
     FoundRun,
     Group,
     describe_edit,
@@ -316,6 +318,50 @@ def groups_by_what_was_given():
     yield labels(given(data="a"), given(1, data="b"), given(0, steps=2, data="a"))
 
 
+def groups_of_language_models():
+    def labels(*found):
+        return [(group.label, [*group.runs], group.by_seed) for group in group_runs(found)]
+
+    def given(seed=0, model="hf:a", texts=None, steps=1, **kinds):
+        return _run(seed=seed, problem="texts", given=kinds, steps=steps, model=model, **(texts or {}))
+
+    for texts in ({}, {"samples": 9}, {"held_out": 3}, {"samples": 0, "held_out": 0}, {"test_samples": 4}):
+        for model in ("hf:a", "perceptron"):
+            yield texts, model, labels(given(0, model, texts, data="p"), given(1, model, texts, data="q"))
+        yield labels(given(0, texts=texts, partition="p"), given(1, texts=texts, partition="q"))
+        yield labels(given(0, texts=texts, data="p"), given(1, texts=texts, data="q"), given(2, texts=texts, data="q"))
+    for name, values in (
+        *(("length", (16, 32)), ("truncate", (True, False)), ("template", ("none", "chat")), ("held_out", (2, 3))),
+        *(("dtype", ("float32", "bfloat16")), ("rank", (1, 2))),
+    ):
+        one, other = ({name: value} for value in values)
+        yield name, labels(given(texts=one, data="p"), given(texts=other, data="q"))
+        for kind in (*OF_MODEL, *OF_SETTINGS):
+            yield kind, labels(given(texts=one, **{kind: "p"}), given(texts=other, **{kind: "q"}))
+    for kind in (*OF_MODEL, *OF_SETTINGS):
+        yield kind, labels(given(model="hf:a", **{kind: "p"}), given(model="hf:b", **{kind: "q"}))
+        yield kind, labels(given(steps=1, **{kind: "p"}), given(steps=2, **{kind: "q"}))
+        yield kind, labels(given(0, **{kind: "p"}), given(1, **{kind: "q"}))
+
+
+def duplicates_on_known_and_unknown_inputs():
+    """A run whose inputs are not all known fits those of exactly one other run, or stays."""
+    rows, longer = _rows([3.0, 2.0]), _rows([3.0, 2.0, 1.0])
+    for inputs in (
+        ({}, {"data": "p"}),
+        ({}, {"data": "p"}, {"data": "q"}),
+        ({"data": "p"}, {}, {"data": "p", "network": "n"}),
+        ({"data": "q"}, {"network": "n"}, {"data": "p", "network": "n"}),
+        ({"network": "n"}, {"data": "p", "network": "n"}, {"data": "q", "network": "n"}),
+    ):
+        made = [
+            _run(f"x/run{f'-every-{place}' * bool(place)}", rows=longer if place == 1 else rows, given=one)
+            for place, one in enumerate(inputs)
+        ]
+        for some in (made, made[::-1]):
+            yield [str(run.folder) for run in drop_duplicates(some)]
+
+
 def metrics_and_rounds_to_compare():
     both, loss = _run("a", rows=_rows([3.0, 2.0], accuracy=0.5)), _run("b", rows=_rows([3.0, nan, 1.0]))
     bare = _run("c", rows=[{"round": 0, "bytes_down": 0, "bytes_up": 0}])
@@ -352,6 +398,8 @@ def means_and_deviations():
         [1.7e308, 1.7e308, -1.7e308],
         [1.7e308, 1.6e308, 1.7e308],
         [1e300, 3e300],
+        [-1.7e308, -1.6e308, -1.5e308],
+        [-1.7e308, 1e299],
         [9e299, 3e299],
         [1e-200, 3e-200],
         [1e12 + 1, 1e12 + 2, 1e12 + 4],
