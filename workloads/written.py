@@ -111,7 +111,9 @@ class FolderRecord:
         try:
             write_whole(left, fresh, self._check, scratch)
         except FileExistsError as error:
-            raise ForeignFileError(Path(str(error.filename))) from error
+            if not self.owns(Path(str(error.filename))):
+                raise ForeignFileError(Path(str(error.filename))) from error
+            self.write(files)  # another process wrote the same files in the meantime
 
     def note(self, lines: Iterable[Line]) -> None:
         """Add lines to the record, and bring them to the disk.

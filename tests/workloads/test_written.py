@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 
 import pytest
 
@@ -53,3 +54,31 @@ def test_what_was_written_in_a_folder_below_is_cleared(tmp_path):
     record.write({tmp_path / "out" / "below" / "one": b"1", tmp_path / "out" / "two": b"2"})
     record.clear()
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("theirs", ["another process of rankproof", "somebody"])
+def test_a_file_that_appears_while_others_are_written_is_replaced_only_if_rankproof_wrote_it(
+    theirs, tmp_path, monkeypatch
+):
+    """The other process writes its file right before this one would give its file that name."""
+    one, two = tmp_path / "one", tmp_path / "two"
+    place, meant = os.link, []
+
+    def appear(finished, path):
+        if str(path) == str(two) and not meant:
+            meant.append(path)
+            if theirs == "somebody":
+                two.write_bytes(b"theirs")
+            else:
+                FolderRecord(tmp_path).write({one: b"older", two: b"older"})
+        place(finished, path)
+
+    monkeypatch.setattr(os, "link", appear)
+    if theirs == "somebody":
+        with pytest.raises(ForeignFileError, match="two"):
+            FolderRecord(tmp_path).write({one: b"1", two: b"2"})
+        assert two.read_bytes() == b"theirs"
+        assert not one.exists()
+    else:
+        FolderRecord(tmp_path).write({one: b"1", two: b"2"})
+        assert (one.read_bytes(), two.read_bytes()) == (b"1", b"2")
