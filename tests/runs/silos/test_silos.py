@@ -167,6 +167,23 @@ def test_a_silo_that_is_left_out_is_sent_no_bytes(absent, name, expected, tmp_pa
     assert found == expected
 
 
+@pytest.mark.parametrize("name", ["fedavg", "fedlrt-full"])
+def test_a_silo_without_connection_is_sent_no_bytes_in_the_round_in_which_it_goes(name, tmp_path):
+    """South leaves before round 2 and comes back before round 3."""
+    parts = given(name)
+    met = Met(parts.problem.clients, tmp_path, parts.problem.start, seconds=0.3, least=1)
+    steps = rounds(parts.algorithm, met.problem, rounds=3, executor=met.executor)
+    south = 100 + NAMES.index("south")
+    for step in steps:
+        if step.state.round == 1:
+            away = met.line.silos.pop(south)
+        elif step.state.round == 2:
+            met.line.silos[south] = away
+    down = [(entry.round, entry.clients) for entry in step.ledger.entries if entry.direction == "down"]
+    up = [(entry.round, entry.clients) for entry in step.ledger.entries if entry.direction == "up"]
+    assert dict(down) == dict(up) == {1: 3, 2: 2, 3: 3}
+
+
 def test_a_mean_of_those_that_answered_has_their_weights(tmp_path):
     parts = given("fedavg")
     met = Met(
