@@ -142,7 +142,8 @@ def make(
         "files": {paths[kind].name: hashlib.sha256(content).hexdigest() for kind, content in contents.items()},
     }
     contents["manifest"] = (json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode()
-    FolderRecord(out).write({paths[kind]: content for kind, content in contents.items()})
+    with lock_folder(out, wait=True):  # files of two drawings that end at the same time do not mix
+        FolderRecord(out).write({paths[kind]: content for kind, content in contents.items()})
     return DrawnFigure(figure, paths, table, seconds, cached, manifest)
 
 
