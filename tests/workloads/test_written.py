@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import threading
 
 import pytest
 
@@ -82,3 +83,35 @@ def test_a_file_that_appears_while_others_are_written_is_replaced_only_if_rankpr
     else:
         FolderRecord(tmp_path).write({one: b"1", two: b"2"})
         assert (one.read_bytes(), two.read_bytes()) == (b"1", b"2")
+
+
+def test_a_line_that_another_process_is_writing_is_not_taken_for_one_that_was_cut(tmp_path, monkeypatch):
+    """A long line becomes visible page by page; here one half after the other."""
+    pytest.importorskip("fcntl", reason="other systems lock no files in this way")
+    record, write = FolderRecord(tmp_path), os.write
+    lines = [(f"file-{number}", number, "0") for number in range(4)]
+    record.note(lines[:1])
+    other = threading.Thread(target=record.note, args=([lines[2]],))
+
+    def in_halves(descriptor, data):
+        if b"file-1" not in data:
+            return write(descriptor, data)
+        write(descriptor, data[:9])
+        other.start()
+        other.join(0.05)
+        return 9 + write(descriptor, data[9:])
+
+    monkeypatch.setattr(os, "write", in_halves)
+    record.note([lines[1]])
+    other.join()
+    record.note([lines[3]])
+    assert record.lines() == lines
+
+
+def test_a_line_that_was_cut_gives_way_to_the_next_one(tmp_path):
+    record = FolderRecord(tmp_path)
+    record.note([("one", 1, "0")])
+    with (tmp_path / RECORD).open("ab") as stream:
+        stream.write(b'["tw')
+    record.note([("three", 3, "0")])
+    assert record.lines() == [("one", 1, "0"), ("three", 3, "0")]
