@@ -169,6 +169,8 @@ class Federation:
     def cohort(self, size: int | None = None) -> Cohort:
         """Draw the clients of this round without replacement from (seed, round); default: all clients.
 
+        Clients that an executor has left out are not drawn, unless it has left out all.
+
         Raises:
             FederationError: The size is not between 1 and the number of clients.
         """
@@ -179,7 +181,10 @@ class Federation:
         if size == len(self.clients):
             return self.everyone
         rng = np.random.default_rng([self.seed, self._round])
-        return tuple(sorted(rng.choice(len(self.clients), size, replace=False).tolist()))
+        absent = self._executor.absent(self._round)
+        there = [number for number in self.everyone if number not in absent] if absent else self.everyone
+        there = there or self.everyone
+        return tuple(there[place] for place in sorted(rng.choice(len(there), min(size, len(there)), replace=False)))
 
     def gather(
         self, work: Work, *, to: Cohort, draw: Draw | None = None, each: Each | None = None, **sent: Any
