@@ -111,8 +111,10 @@ def require_removable(folder: Path) -> None:
     """Check that `remove_run` may remove the folder of a run.
 
     Raises:
-        RunError: It holds a file or folder that no run wrote; the message names it.
+        RunError: It is a link, or holds a file or folder that no run wrote; the message names it.
     """
+    if folder.is_symlink():
+        raise RunError(f"{folder} is a link, but a run has a folder there", "move it away", ELSEWHERE)
     _require_folder(folder)
     checkpoints = Checkpoints(folder / CHECKPOINTS, "", {})
     record = FolderRecord(folder)

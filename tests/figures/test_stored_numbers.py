@@ -251,6 +251,19 @@ def test_a_run_with_a_file_of_somebody_else_is_refused_before_the_runs_that_woul
     assert not (tmp_path / ".anew").exists()
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_in_the_place_of_a_run_is_refused_before_the_runs_that_would_replace_it(tmp_path, there):
+    make(FIGURE, LAPTOP, tmp_path)
+    (run,) = find_runs(tmp_path / "runs")
+    kept = run.folder.rename(tmp_path / "archive")
+    run.folder.symlink_to(kept if there else tmp_path / "nowhere")
+    texts = []
+    with pytest.raises(RunError, match="is a link, but a run has a folder there"):
+        make(FIGURE, Settings(scale="laptop", progress=texts.append), tmp_path, recompute=True)
+    assert not any(", round " in text for text in texts)
+    assert find_runs(kept)[0].done == ROUNDS
+
+
 def test_a_longer_run_that_stays_may_have_files_of_somebody_else(tmp_path):
     make(FIGURE, LAPTOP, tmp_path)
     (run,) = find_runs(tmp_path / "runs")
