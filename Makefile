@@ -64,7 +64,7 @@ docs: $(READY)
 	$(BIN)/python website/notebook.py
 
 site: $(SITE)
-	NO_MKDOCS_2_WARNING=1 PYTHONPATH=website $(BIN)/python -m mkdocs build --quiet --strict --config-file website/mkdocs.yml
+	$(BIN)/python website/build.py
 
 bench: $(READY)
 	$(BIN)/python benchmarks/rmt.py

@@ -38,6 +38,10 @@ class Executor(ABC):
         """Return the clients that are sent nothing in the rest of a round. By default none is absent."""
         return ()
 
+    def unreached(self) -> Collection[int]:
+        """Return the clients of the last exchange that it was not sent to, because they had no connection."""
+        return ()
+
 
 class Wrapper(Executor):
     """Passes everything on to another executor; a subclass looks at what passes."""
@@ -60,3 +64,7 @@ class Wrapper(Executor):
     def absent(self, round: int) -> Collection[int]:
         """Return the clients that the wrapped executor sends nothing in the rest of a round."""
         return self._executor.absent(round)
+
+    def unreached(self) -> Collection[int]:
+        """Return the clients that the wrapped executor could not send the last exchange to."""
+        return self._executor.unreached()

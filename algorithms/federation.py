@@ -169,6 +169,8 @@ class Federation:
     def cohort(self, size: int | None = None) -> Cohort:
         """Draw the clients of this round without replacement from (seed, round); default: all clients.
 
+        Clients that an executor has left out are not drawn, unless it has left out all.
+
         Raises:
             FederationError: The size is not between 1 and the number of clients.
         """
@@ -179,7 +181,10 @@ class Federation:
         if size == len(self.clients):
             return self.everyone
         rng = np.random.default_rng([self.seed, self._round])
-        return tuple(sorted(rng.choice(len(self.clients), size, replace=False).tolist()))
+        absent = self._executor.absent(self._round)
+        there = [number for number in self.everyone if number not in absent] if absent else self.everyone
+        there = there or self.everyone
+        return tuple(there[place] for place in sorted(rng.choice(len(there), min(size, len(there)), replace=False)))
 
     def gather(
         self, work: Work, *, to: Cohort, draw: Draw | None = None, each: Each | None = None, **sent: Any
@@ -196,12 +201,13 @@ class Federation:
         Raises:
             FederationError: A client's work failed or gave a non-finite value.
         """
-        exchange, uploads, acknowledgements = self._next(work, to, draw, each, None, sent), [], []
+        exchange, asked = self._next(work, to, draw, each, None, sent)
+        uploads, acknowledgements = [], []
         with exchange.naming_errors():
             for number, reply in zip(to, self._executor.replies(exchange), strict=True):
                 acknowledgements.append(Acknowledgement.of(number, reply))
                 uploads.append(reply.upload)
-        self._settle(exchange, acknowledgements)
+        self._settle(exchange, asked, acknowledgements)
         return uploads
 
     def mean(
@@ -231,10 +237,10 @@ class Federation:
         """
         self._require_cohort(to)
         shares = self.cohort_shares(to)
-        exchange = self._next(work, to, draw, each, then, sent)
+        exchange, asked = self._next(work, to, draw, each, then, sent)
         with exchange.naming_errors():
             total, acknowledgements = self._executor.sum(exchange, shares)
-        self._settle(exchange, acknowledgements)
+        self._settle(exchange, asked, acknowledgements)
         return total
 
     def cohort_shares(self, of: Cohort) -> list[float]:
@@ -281,14 +287,13 @@ class Federation:
 
     def _next(
         self, work: Work, to: Cohort, draw: Draw | None, each: Each | None, then: Then | None, sent: Mapping[str, Any]
-    ) -> Exchange:
+    ) -> tuple[Exchange, Cohort]:
+        """Return the next exchange, and the clients that are asked."""
         self._require_cohort(to)
         self._exchanges += 1
-        exchange = self._new_exchange(work, to, draw, each, then, sent)
         absent = self._executor.absent(self._round)
-        asked = replace(exchange, cohort=tuple(number for number in to if number not in absent)) if absent else exchange
-        self.ledger.record(self._round, self._exchanges, "down", exchange.name, *asked.messages_down())
-        return exchange
+        asked = tuple(number for number in to if number not in absent) if absent else to
+        return self._new_exchange(work, to, draw, each, then, sent), asked
 
     def _require_cohort(self, to: Cohort) -> None:
         right = len(to) > 0 and all(map(is_whole, to)) and len(set(to)) == len(to)
@@ -319,8 +324,8 @@ class Federation:
             self._key,
         )
 
-    def _settle(self, exchange: Exchange, acknowledgements: Sequence[Acknowledgement]) -> None:
-        """Check that all replies are finite, store what clients keep, and record the uploads in the ledger."""
+    def _settle(self, exchange: Exchange, asked: Cohort, acknowledgements: Sequence[Acknowledgement]) -> None:
+        """Check that all replies are finite, store what clients keep, and record both directions in the ledger."""
         wrong = first_that_is_not_finite(acknowledgements)
         if wrong is not None:
             own: Mapping[str, Any] = getattr(self.clients[wrong], "tensors", dict)()
@@ -340,6 +345,9 @@ class Federation:
             if one.personal:
                 self._personal[one.number] = {**self._personal.get(one.number, {}), **one.personal}
         self._answered = tuple(one.number for one in acknowledgements)
+        unreached = self._executor.unreached()
+        reached = replace(exchange, cohort=tuple(number for number in asked if number not in unreached))
+        self.ledger.record(self._round, self._exchanges, "down", exchange.name, *reached.messages_down())
         entries, size = sum(one.entries for one in acknowledgements), sum(one.bytes for one in acknowledgements)
         self.ledger.add(self._round, self._exchanges, "up", exchange.name, len(acknowledgements), entries, size)
 

@@ -36,6 +36,7 @@ class Settings:
         device: Torch device of the heavy parts.
         data_root: The first folder in which to look for data sets.
         runs: Folder of training runs: existing ones are used, missing ones are made there.
+        replaces: Folder of earlier runs that those in `runs` replace once all are made; None if they stay there.
         pieces: Folder of completed parts of the numbers (`figures.pieces`); None saves no parts.
         progress: Called with one line of progress now and then.
         notify: Called with lines to keep on the screen, such as the cost of long work before it starts.
@@ -52,6 +53,7 @@ class Settings:
     device: str = "cpu"
     data_root: str | Path | None = None
     runs: str | Path = "results/runs"
+    replaces: Path | None = None
     pieces: Path | None = None
     progress: Callable[[str], None] | None = None
     notify: Callable[[str], None] | None = None

@@ -142,7 +142,8 @@ def make(
         "files": {paths[kind].name: hashlib.sha256(content).hexdigest() for kind, content in contents.items()},
     }
     contents["manifest"] = (json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode()
-    FolderRecord(out).write({paths[kind]: content for kind, content in contents.items()})
+    with lock_folder(out, wait=True):  # files of two drawings that end at the same time do not mix
+        FolderRecord(out).write({paths[kind]: content for kind, content in contents.items()})
     return DrawnFigure(figure, paths, table, seconds, cached, manifest)
 
 
@@ -190,7 +191,8 @@ def _load_or_compute(
 
     from_nothing = recompute or (settings.scale == "quick" and not from_runs)
     with _run_folder(out, name, sources, from_nothing, settings.report) as runs:
-        table = figure.data(replace(settings, runs=runs, pieces=pieces, named=note))
+        replaces = out / "runs" if from_nothing else None
+        table = figure.data(replace(settings, runs=runs, replaces=replaces, pieces=pieces, named=note))
     csv = table.to_csv(index=False, na_rep="nan", lineterminator="\n")
     seconds = round(time.perf_counter() - started, 3)
     of_runs = {"runs": used, "runs_made_by": made_by}

@@ -15,6 +15,7 @@ from runs.format import printable
 from runs.listing import FoundRun, Group, group_runs, mean_of, metric_of
 from runs.settings import RunError
 from workloads.files import require_writable
+from workloads.messages import as_cell
 from workloads.written import write_own
 
 if TYPE_CHECKING:
@@ -177,7 +178,9 @@ def write_curves(runs: Sequence[FoundRun], asked: str | None, out: Path, of: str
     name = re.sub(r"[^\w.-]+", "-", f"{of}-{metric}")
     contents = {
         **render(lambda: draw_curves(table, metric), ("png", "pdf")),
-        "csv": table.to_csv(index=False, na_rep="nan", lineterminator="\n").encode(),
+        "csv": table.assign(runs=table.runs.map(as_cell))
+        .to_csv(index=False, na_rep="nan", lineterminator="\n")
+        .encode(),
     }
     write_own({out / f"{name}.{kind}": content for kind, content in contents.items()}, out)
     return [out / f"{name}.{kind}" for kind in contents]

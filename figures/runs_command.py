@@ -145,6 +145,7 @@ def _compare(options: argparse.Namespace) -> int:
 
 def _plot(options: argparse.Namespace) -> int:
     from figures.run_curves import shortened_curves, write_curves
+    from runs.listing import describe_partial_means, metric_of
 
     runs = _of_one_problem(_unedited_runs(options.folder), options.problem)
     name = Path(options.folder).resolve().name or "runs"
@@ -152,7 +153,7 @@ def _plot(options: argparse.Namespace) -> int:
         name = f"{name}-{options.problem}"
     paths = write_curves(runs, options.metric, Path(options.out), name)
     print(", ".join(printable(str(path)) for path in paths))
-    _show(shortened_curves(runs, options.metric))
+    _show([*shortened_curves(runs, options.metric), *describe_partial_means(runs, metric_of(runs, options.metric))])
     return 0
 
 
@@ -315,7 +316,7 @@ def compare_runs(runs: Sequence[FoundRun], asked: str | None, after: int | None,
     Raises:
         RunError: A run lacks the metric, or lacks it after that round; or no group has that label.
     """
-    from runs.listing import LEVEL, differences, group_runs, metric_of, round_of
+    from runs.listing import LEVEL, describe_partial_means, differences, group_runs, metric_of, round_of
     from runs.settings import RunError
 
     groups, metric = group_runs(runs), metric_of(runs, asked)
@@ -336,6 +337,7 @@ def compare_runs(runs: Sequence[FoundRun], asked: str | None, after: int | None,
             for row, count in zip(summaries, trained, strict=True)
         ]
         notes = ["equal rounds are not equal local steps here, because a method trains several times in a round"]
+    notes += describe_partial_means(runs, metric, number)
     parts: list[Part] = [heading, summaries, *notes]
     rows = [
         {

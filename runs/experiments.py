@@ -19,8 +19,9 @@ from typing import Any
 from algorithms.federation import FederationError
 from runs.catalogue import problem_settings_of
 from runs.folder import BusyError, Progress, train
+from runs.folder_files import require_removable, require_startable
 from runs.index import SETTINGS
-from runs.listing import EVERY, FoundRun, read_run_of
+from runs.listing import EVERY, FoundRun, find_runs, read_run_of
 from runs.plan import (
     Given,
     Plan,
@@ -198,6 +199,8 @@ def carry_out(
         OSError: The store cannot be written.
     """
     lacking = missing_runs(experiment, store)
+    for trial, seed in lacking:
+        require_startable(_folder(trial, seed, store))
     given = cache(lambda settings, *where: given_of(build_problem(settings, *where)))
     for trial, seed in experiment.runs:
         _require_own_unchanged(trial, seed, store, root, device, given)
@@ -221,6 +224,21 @@ def carry_out(
                 time.sleep(SECONDS_BETWEEN_LOOKS)
             waiting = busy
     return [_outcome(trial, seed, store, failures) for trial, seed in experiment.runs]
+
+
+def require_replaceable(experiment: Experiment, store: Path) -> None:
+    """Check that a store lets runs of an experiment that are made elsewhere replace its own.
+
+    Longer runs in the store are not checked, because they stay.
+
+    Raises:
+        RunError: The folder of a run that would be replaced has a file that no run wrote.
+    """
+    for trial, seed in experiment.runs:
+        shared = store / trial.plan(seed).folder
+        for folder in (shared, shared.with_name(f"{shared.name}{EVERY}{trial.every}")):
+            if not (folder / SETTINGS).exists() or find_runs(folder)[0].done <= trial.rounds:
+                require_removable(folder)
 
 
 def _require_own_unchanged(

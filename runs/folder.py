@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -25,6 +24,21 @@ from algorithms.sequential import Sequential
 from algorithms.weights import with_shape
 from runs.checkpoints import Checkpoint, Checkpoints
 from runs.estimate import estimate
+from runs.folder_files import (
+    BOARD,
+    CHECKPOINTS,
+    LEDGER,
+    LOG,
+    METRICS,
+    SPECTRUM,
+    is_own_table,
+    naming_foreign,
+    require_free,
+    require_log,
+    require_own_files,
+    require_plain_files,
+    require_removable,
+)
 from runs.index import SETTINGS
 from runs.plan import (
     Given,
@@ -34,7 +48,6 @@ from runs.plan import (
     describe_environment_changes,
     earlier_digest,
     given_of,
-    is_as_written,
     is_edited,
     parts_of,
     read_run,
@@ -45,26 +58,17 @@ from runs.plan import (
 from runs.settings import ANEW, ELSEWHERE, Conduct, Remedy, RunError
 from runs.spectrum import SpectrumTable
 from runs.stored import named_types
-from runs.tables import Mark, Table, is_continuation, read_marked, rows_of
+from runs.tables import Mark, Table, read_marked, rows_of
 from runs.tracking import OnRound, guard
-from workloads.files import SCRATCH, naming_errors, require_writable, write_whole
+from workloads.files import require_writable, write_whole
 from workloads.processes.locks import LOCK, lock_folder
 from workloads.progress import WORTH_SAYING
 from workloads.written import RECORD, FolderRecord, ForeignFileError
 
-METRICS, LEDGER, CHECKPOINTS, BOARD = "metrics.csv", "ledger.csv", "checkpoints", "tensorboard"
-SPECTRUM = "spectrum.csv"
-"""Quantities of the Hessian; only where they are asked for (`runs.spectrum`)."""
-LOG = "log.txt"
-"""Events of workers, a line each; only where something did."""
 SHARE_OF_TIME = 0.05
 """Share of a run's time that checkpoints may take, unless the rounds are over."""
 Metrics = dict[str, Any]
 Progress = Callable[[Metrics], None]
-_TEXTS = {METRICS: (), LEDGER: ("direction", "what")}
-"""Columns of the tables that hold texts."""
-_STAMPED = re.compile(rb"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", re.MULTILINE)
-_FOREIGN = "rankproof did not write it, or it has been changed since"
 
 
 class BusyError(RunError):
@@ -108,7 +112,7 @@ def train(
         FederationError: A round failed; the message says which round the folder keeps.
         OSError: The folder cannot be written.
     """
-    _require_files(folder)
+    require_plain_files(folder)
     parts = parts or parts_of(plan)
     with ExitStack() as stack:
         stack.callback(getattr(parts.executor, "close", lambda: None))
@@ -120,12 +124,12 @@ def train(
         given = given_of(parts.problem)
         spectrum = SpectrumTable.of(plan, parts, folder / SPECTRUM, say)
         if replace is None:
-            _require_log(folder)
+            require_log(folder)
             before, tables, known = _read_standing(folder, plan, parts, given, checkpoints, say)
             given = {**known, **given}  # what cannot be read this time is compared again the next time
         else:
             before, tables = None, {}
-            _require_removable(folder, checkpoints)
+            require_own_files(folder, checkpoints)
         if before and hasattr(parts.executor, "leave_out"):
             parts.executor.leave_out(before.left_out)
         if before and before.suspects and hasattr(parts.executor, "suspect"):
@@ -171,12 +175,12 @@ def train(
                 raise BusyError(f"another run has begun in {folder}", ELSEWHERE)
         if replace is not None:
             begun += _first_round(made, folder)
-            _require_removable(folder, checkpoints)
+            require_own_files(folder, checkpoints)
             replace(_remove_run_files(folder, checkpoints))
         elif before is None:
             _remove_run_files(folder, checkpoints)  # the start of a run that never had a checkpoint
         record = FolderRecord(folder)
-        with _naming_foreign():
+        with naming_foreign():
             write_plan(folder, plan, given, earlier if before and earlier != plan.digest else None, bool(before))
             record.note([(name, None, "") for name in (METRICS, LEDGER)] if not before else [])
         if hasattr(parts.executor, "say"):
@@ -224,7 +228,7 @@ class _Writer:
     ) -> None:
         self._executor, self._recorder, self._say, self._spectrum = executor, recorder, say, spectrum
         self._folder, self._checkpoints, self._conduct = folder, checkpoints, conduct
-        with _naming_foreign():
+        with naming_foreign():
             self._metrics = Table(folder / METRICS, before=tables.get(METRICS))
             self._ledger = Table(folder / LEDGER, tuple(Entry.__annotations__), tables.get(LEDGER))
         self._travelled = len(ledger.entries)
@@ -405,21 +409,8 @@ def _read_standing(
     folder: Path, plan: Plan, parts: Parts, given: Given, checkpoints: Checkpoints, say: Callable[[str], None]
 ) -> tuple[Checkpoint | None, dict[str, bytes], Given]:
     """Return the checkpoint, the tables and the given facts of this plan's run in a folder; empty if it is free."""
-    there = [name for name in (METRICS, LEDGER, CHECKPOINTS) if os.path.lexists(folder / name)]
-    if not (folder / SETTINGS).exists():
-        if there:
-            raise RunError(f"{folder} holds {', '.join(there)} without {SETTINGS}", ELSEWHERE)
-        _require_own(folder, checkpoints)
-        return None, {}, {}
-    if not checkpoints.exist:
-        _require_own(folder, checkpoints)
-        begun = [
-            name
-            for name, length, _ in FolderRecord(folder).lines()
-            if length is None and name in (METRICS, CHECKPOINTS)
-        ]
-        if begun and begun[-1] == CHECKPOINTS:
-            raise RunError(f"{folder} holds the results of a run, without its checkpoints", ELSEWHERE, ANEW)
+    if not ((folder / SETTINGS).exists() and checkpoints.exist):
+        require_free(folder, checkpoints)
         return None, {}, {}
     run = read_run(folder, code_of(plan.algorithm, plan.problem, plan.settings))
     changed = plan.changed_names(run.plan)
@@ -457,7 +448,7 @@ def _read_standing(
         say(f"{text}; resuming from round {found.state.round}")
     tables = {name: read_marked(folder / name, mark) for name, mark in found.marks.items()}
     for name, before in tables.items():
-        if not _is_own_table(folder / name, Mark(len(before), hashlib.sha256(before).hexdigest())):
+        if not is_own_table(folder / name, Mark(len(before), hashlib.sha256(before).hexdigest())):
             raise RunError(
                 f"{folder / name} contains rows that no run wrote after round {found.state.round}",
                 "move that away",
@@ -499,90 +490,6 @@ def require_state(parts: Parts, state: Any, place: Path) -> None:
         found = {}
     if found != shapes:
         raise RunError(f"{place} has a checkpoint without the weights of this run; restore it from a copy")
-
-
-def _require_own(folder: Path, checkpoints: Checkpoints) -> None:
-    """Refuse a folder with files that no run is known to have written.
-
-    Raises:
-        RunError: There is one; the message names it.
-    """
-    record = FolderRecord(folder)
-    with _naming_foreign():
-        record.lines()
-        foreign = [path for path in (folder / SETTINGS, folder / LOG) if path.exists() and not record.owns(path)]
-        for name in (METRICS, LEDGER):
-            if (folder / name).exists() and not _is_own_table(folder / name):
-                foreign.append(folder / name)
-    for path in (*foreign, *checkpoints.foreign_files):
-        raise RunError(f"{path}: {_FOREIGN}", ELSEWHERE)
-
-
-def _require_removable(folder: Path, checkpoints: Checkpoints) -> None:
-    """Refuse to start over a folder with files that no run wrote. Earlier versions did not leave a record.
-
-    Raises:
-        RunError: There is such a file; the message names it.
-    """
-    _require_no_links(folder)
-    if FolderRecord(folder).exists or not checkpoints.exist:
-        _require_own(folder, checkpoints)
-        return
-    marks = checkpoints.marks()
-    foreign = [path for path in (folder / SETTINGS, folder / LOG) if path.exists()]
-    if is_as_written(folder) and earlier_digest(folder) in checkpoints.runs():
-        foreign.remove(folder / SETTINGS)
-    for name in (METRICS, LEDGER):
-        if (folder / name).exists() and not _is_own_table(folder / name, marks.get(name)):
-            foreign.append(folder / name)
-    for path in (*foreign, *checkpoints.foreign_files):
-        raise RunError(f"{path}: {_FOREIGN}", ELSEWHERE)
-
-
-def _is_own_table(path: Path, mark: Mark | None = None) -> bool:
-    """Return whether runs wrote a table: its first part has the known digest, and rows of later rounds follow."""
-    known, begun = [(mark.length, mark.sha256)] if mark else [], False
-    for name, length, digest in FolderRecord(path.parent).lines():
-        if name == path.name and length is None:  # begun again: what was known is of a table that is gone
-            known, begun = [], True
-        elif name == path.name and length is not None:
-            known.append((length, digest))
-    with naming_errors(path):
-        data = path.read_bytes()
-    if begun and not known:
-        return is_continuation(data, 0, _TEXTS[path.name])
-    return any(
-        length <= len(data)
-        and hashlib.sha256(data[:length]).hexdigest() == digest
-        and is_continuation(data, length, _TEXTS[path.name])
-        for length, digest in set(known)
-    )
-
-
-@contextmanager
-def _naming_foreign() -> Iterator[None]:
-    """Add the remedy to the error about a foreign file."""
-    try:
-        yield
-    except FileExistsError as error:
-        raise RunError(f"{error.filename}: {_FOREIGN}", ELSEWHERE) from error
-
-
-def _require_no_links(folder: Path) -> None:
-    """Refuse links in the folder of a run, because they may lead to the files of another run."""
-    for name in (SETTINGS, METRICS, LEDGER, LOG, SPECTRUM, CHECKPOINTS):
-        if (folder / name).is_symlink():
-            raise RunError(f"{folder / name} is a link, but runs write plain files", ELSEWHERE)
-
-
-def _require_files(folder: Path) -> None:
-    _require_no_links(folder)
-    for name in (SETTINGS, METRICS, LEDGER, LOG, SPECTRUM):
-        if (folder / name).exists() and not (folder / name).is_file():
-            kind = "a folder" if (folder / name).is_dir() else "not a file"
-            raise RunError(f"{folder / name} is {kind}, but a run writes a file there", ELSEWHERE)
-    if (folder / CHECKPOINTS).exists() and not (folder / CHECKPOINTS).is_dir():
-        raise RunError(f"{folder / CHECKPOINTS} is a file, but a run has a folder there", ELSEWHERE)
 
 
 def _keep_in(lines: list[str], say: Callable[[str], None]) -> Callable[[str], None]:
@@ -628,18 +535,6 @@ def _log_to(folder: Path, say: Callable[[str], None], early: Sequence[str] = ())
     return both
 
 
-def _require_log(folder: Path) -> None:
-    """Refuse a log without any line that a run writes; notes among such lines are fine.
-
-    Raises:
-        RunError: It has none.
-    """
-    path = folder / LOG
-    data = path.read_bytes() if path.exists() else b""
-    if data.strip() and not _STAMPED.search(data):
-        raise RunError(f"{path}: {_FOREIGN}", "move it away", ELSEWHERE)
-
-
 def _remove_run_files(folder: Path, checkpoints: Checkpoints) -> list[Path]:
     """Remove the files that a run wrote, and only these."""
     record, removed = FolderRecord(folder), []
@@ -660,15 +555,8 @@ def remove_run(folder: Path) -> None:
     Raises:
         RunError: There is such a file or folder; the message names it, and nothing is removed.
     """
-    checkpoints = Checkpoints(folder / CHECKPOINTS, "", {})
-    record = FolderRecord(folder)
-    _require_removable(folder, checkpoints)
-    named = {folder / name for name in (SETTINGS, METRICS, LEDGER, LOG, RECORD, LOCK)}
-    scratch = [path for path in folder.rglob(f"{SCRATCH}*") if record.has_begun(path)]
-    for path in folder.rglob("*"):
-        within = (path.parent == checkpoints.folder and checkpoints.names(path)) or path.parent in scratch
-        if path.is_symlink() or not (path in named or path.is_dir() or within or record.owns(path)):
-            raise RunError(f"{path} is in the folder of a run that starts over; {_FOREIGN}", ELSEWHERE)
+    require_removable(folder)
+    checkpoints, record = Checkpoints(folder / CHECKPOINTS, "", {}), FolderRecord(folder)
     _remove_run_files(folder, checkpoints)
     for place in (folder, folder / CHECKPOINTS):
         record.remove_scratch(place)

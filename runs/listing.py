@@ -18,7 +18,18 @@ from typing import Any
 from rmt.results import Result
 from runs.format import printable
 from runs.index import SETTINGS, digest_of, is_edited, known_digest, last_index, require_file
-from runs.settings import ADAPTER, CONFIGURATION, CONTENT, EARLIER_NAMES, PRETRAINED, SIZES, START, STAYING, RunError
+from runs.settings import (
+    ADAPTER,
+    ANSWERED,
+    CONFIGURATION,
+    CONTENT,
+    EARLIER_NAMES,
+    PRETRAINED,
+    SIZES,
+    START,
+    STAYING,
+    RunError,
+)
 from runs.tables import Mark, rows_of
 from workloads.written import FolderRecord
 
@@ -573,6 +584,28 @@ def round_of(runs: Sequence[FoundRun], metric: str, asked: int | None) -> int:
         known = f"the last round for which all runs have it is {max(common)}" if common else "no round is common"
         raise RunError(f"{lacking.folder} has no {metric!r} after round {asked}; {known}")
     return asked
+
+
+def describe_partial_means(runs: Sequence[FoundRun], metric: str, after: int | None = None) -> list[str]:
+    """Return a line for each run of silos whose loss is not over all of them, because some did not answer.
+
+    Args:
+        runs: The runs.
+        metric: The metric that is shown.
+        after: The round that is shown; default: all.
+    """
+    lines = []
+    for run in runs if metric == "loss" else ():
+        shown = [row for row in run.curve(metric) if ANSWERED in row and after in (None, row["round"])]
+        every = run.settings.get("clients", 0)
+        fewer = [row for row in shown if row[ANSWERED] < every]
+        if fewer:
+            when = ", ".join(str(row["round"]) for row in fewer[:3]) + (" and more" if len(fewer) > 3 else "")
+            lines.append(
+                f"{run.folder}: the loss after round {when} is a mean over {min(row[ANSWERED] for row in fewer)} of "
+                f"{every} silos{' or more' if len({row[ANSWERED] for row in fewer}) > 1 else ''}: others did not answer"
+            )
+    return lines
 
 
 def differences(groups: Sequence[Group], metric: str, number: int, against: Group) -> list[Difference]:

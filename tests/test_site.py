@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -17,6 +16,7 @@ from paper_checks.pages.mathml import to_mathml
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "website"))
+from build import publish  # noqa: E402
 from places import FRONT, linked_pages, page_of, place, relink, targets  # noqa: E402
 from reference import DOORS, FIRST, reference_pages  # noqa: E402
 from search import name_of, shortened, weight, with_names  # noqa: E402
@@ -174,18 +174,49 @@ def test_the_markdown_of_the_site_reads_formulas_cells_foldings_and_doctests():
     assert "<code" in convert("Text.\n\n>>> f(1)\n[(1, 2)]\n\nMore.")
 
 
+def _built(folder, **pages):
+    for name, text in pages.items():
+        path = folder / f"{name.replace('__', '/')}.html"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def _files(folder):
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("[!.]*") if path.is_file()}
+
+
+def test_a_new_site_replaces_the_one_before_and_no_other_file(tmp_path):
+    site = tmp_path / "site"
+    publish(_built(tmp_path / "first", index="1", old="1", old__a="1", both__a="1"), site)
+    (site / "both" / "mine.html").write_text("my text")
+    (site / "old.html").write_text("changed by hand")
+    publish(_built(tmp_path / "second", index="2", both__b="2"), site)
+    kept = {"both/mine.html": "my text", "old.html": "changed by hand"}
+    assert _files(site) == {"index.html": "2", "both/b.html": "2", **kept}
+    assert not (site / "old").exists()
+
+
+def test_a_site_stops_at_a_file_of_somebody_else_and_changes_nothing(tmp_path):
+    theirs = _built(tmp_path / "theirs", index="my page", notes="my notes")
+    (tmp_path / "site").symlink_to(theirs)
+    with pytest.raises(FileExistsError, match="did not write it"):
+        publish(_built(tmp_path / "built", a="1", index="1"), tmp_path / "site")
+    assert _files(theirs) == {"index.html": "my page", "notes.html": "my notes"}
+    done = subprocess.run(
+        [sys.executable, "website/build.py", str(theirs)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"{theirs / 'index.html'}: rankproof did not write it")
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """The built site; without MkDocs the build is left to `make site`."""
     pytest.importorskip("mkdocs", reason="`make site` installs it")
     folder = tmp_path_factory.mktemp("site")
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", "website/mkdocs.yml", "-d", str(folder)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": "website"},
+        [sys.executable, "website/build.py", str(folder)], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     return folder

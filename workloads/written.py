@@ -10,9 +10,14 @@ import errno
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 from workloads.files import SCRATCH, is_descriptor, naming_errors, require_target, scratch_name, write_whole
 
@@ -111,7 +116,9 @@ class FolderRecord:
         try:
             write_whole(left, fresh, self._check, scratch)
         except FileExistsError as error:
-            raise ForeignFileError(Path(str(error.filename))) from error
+            if not self.owns(Path(str(error.filename))):
+                raise ForeignFileError(Path(str(error.filename))) from error
+            self.write(files)  # another process wrote the same files in the meantime
 
     def note(self, lines: Iterable[Line]) -> None:
         """Add lines to the record, and bring them to the disk.
@@ -123,21 +130,38 @@ class FolderRecord:
         data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
         if not data:
             return
-        _, whole = self._read()
+        self._read()
         with naming_errors(self._path):
             if not self.exists:
                 with suppress(FileExistsError):  # another process has begun it
                     write_whole({self._path: _HEADER + data}, fresh=[self._path])
                     return
-            if self._path.stat().st_nlink > 1:  # a copy by hard links keeps what it has
-                write_whole({self._path: self._path.read_bytes()[:whole] + data})
-                return
-            descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0))
-            try:
+            with self._alone() as descriptor:
+                _, whole = self._read()
+                if self._path.stat().st_nlink > 1:  # a copy by hard links keeps what it has
+                    write_whole({self._path: self._path.read_bytes()[:whole] + data})
+                    return
                 if whole is not None:  # the system stopped within a line
                     os.ftruncate(descriptor, whole)
                 os.write(descriptor, data)
                 os.fsync(descriptor)
+
+    @contextmanager
+    def _alone(self) -> Iterator[int]:
+        """Open the record to add lines, while no other process does; a line that is being written looks like a cut one.
+
+        Yields:
+            Its descriptor.
+        """
+        while True:
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0))
+            try:
+                if fcntl is not None:
+                    with suppress(OSError):  # a file system without locks
+                        fcntl.flock(descriptor, fcntl.LOCK_EX)
+                if os.path.samestat(os.fstat(descriptor), os.stat(self._path)):  # else another one has its name now
+                    yield descriptor
+                    return
             finally:
                 os.close(descriptor)
 

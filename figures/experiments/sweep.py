@@ -11,7 +11,7 @@ from types import FunctionType
 
 from figures.figure import Figure, Settings
 from runs.cost import Cost, built_once, cost_of
-from runs.experiments import Experiment, Outcome, Sweep, Trial, carry_out
+from runs.experiments import Experiment, Outcome, Sweep, Trial, carry_out, require_replaceable
 from runs.format import align_rows, format_bytes
 
 SUSTAINED = 1e13
@@ -59,6 +59,8 @@ def outcomes_of(experiment: Experiment, settings: Settings, before: str = "") ->
         RunError, FederationError, DataError, OSError: As `runs.experiments.carry_out`.
     """
     assert settings.slots is None, "a figure tells what all of its runs cost before the first of them"
+    if settings.replaces is not None:
+        require_replaceable(experiment, settings.replaces)
     say = lambda text: settings.report(before + text)  # noqa: E731
     outcomes = carry_out(experiment, Path(settings.runs), settings.place, say, sweep_of(settings), settings.device)
     for outcome in outcomes:

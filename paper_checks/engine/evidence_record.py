@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from paper_checks.engine.decimals import last_place
 from paper_checks.replay import ReplayError
+from workloads.processes.locks import lock_folder
 from workloads.written import FolderRecord
 
 if TYPE_CHECKING:
@@ -164,15 +165,16 @@ def write(folder: Path, results: Sequence[Result], ids: Sequence[str]) -> None:
         OSError: The file cannot be written.
         ReplayError: The file is not a record.
     """
-    record = read_record(folder)
-    kept = record | {result.claim.id: evidence_of(result) for result in results if not result.decision.excused}
-    kept = {id: kept[id] for id in ids if id in kept}
-    path, written = folder / NAME, FolderRecord(folder)
-    if record and not written.owns(path):
-        data = path.read_bytes()
-        if data == _text(record) and set(record) & set(ids):  # it came with the package
-            written.note([(NAME, len(data), hashlib.sha256(data).hexdigest())])
-    written.write({path: _text(kept)})
+    with lock_folder(folder, wait=True):  # another check may be recording other claims of this paper
+        record = read_record(folder)
+        kept = record | {result.claim.id: evidence_of(result) for result in results if not result.decision.excused}
+        kept = {id: kept[id] for id in ids if id in kept}
+        path, written = folder / NAME, FolderRecord(folder)
+        if record and not written.owns(path):
+            data = path.read_bytes()
+            if data == _text(record) and set(record) & set(ids):  # it came with the package
+                written.note([(NAME, len(data), hashlib.sha256(data).hexdigest())])
+        written.write({path: _text(kept)})
 
 
 def _text(record: Mapping[str, Any]) -> bytes:

@@ -46,6 +46,7 @@ from paper_checks.pages.report_papers import FIRST, PaperSection, home, paper_se
 from paper_checks.replay import replays_of
 from paper_checks.replaying.arguments import Argument, argument_of
 from paper_checks.result import Result, Run, describe_misprint
+from workloads.processes.locks import lock_folder
 from workloads.written import FolderRecord, write_own
 
 if TYPE_CHECKING:
@@ -98,13 +99,14 @@ def write_report(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[st
     try:
         for folder in fresh:
             folder.mkdir(parents=True, exist_ok=True)
-        record.write(files)
+        with lock_folder(out, wait=True):  # pages of two reports that are made at the same time do not mix
+            record.write(files)
+            record.remove({out / name for name, _, _ in record.lines() if is_report_page(name)} - files.keys())
     except OSError:
         for folder in fresh:
             with suppress(OSError):
                 folder.rmdir()
         raise
-    record.remove({out / name for name, _, _ in record.lines() if is_report_page(name)} - files.keys())
     return out / INDEX
 
 

@@ -15,6 +15,7 @@ from paper_checks.pages.plain_mathematics import plain_text
 from paper_checks.pages.report_papers import PaperSection
 from paper_checks.paper import CHANGES, Change, Finding
 from paper_checks.result import Result
+from workloads.messages import as_cell
 
 if TYPE_CHECKING:
     from paper_checks.pages.report_figures import ReportFigure
@@ -150,7 +151,10 @@ def says(claim: Claim) -> str:
 
 
 def claims_table(results: Sequence[Result]) -> str:
-    """Return all claims as CSV: a line for each, with its verdict, and what its finding changes."""
+    """Return all claims as CSV: a line for each, with its verdict, and what its finding changes.
+
+    A text that a spreadsheet would compute begins with an apostrophe.
+    """
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
     at = COLUMNS.index("finding") + 1
@@ -162,6 +166,7 @@ def claims_table(results: Sequence[Result]) -> str:
 def _cells(result: Result, at: int) -> Iterator[str]:
     entry = result.as_json()
     for place, name in enumerate(COLUMNS, 1):
-        yield "" if entry[name] is None else str(entry[name])
+        value = entry[name]
+        yield "" if value is None else as_cell(value) if isinstance(value, str) else str(value)
         if place == at:
             yield result.finding.changes if result.finding else ""

@@ -14,6 +14,7 @@ import torch
 from torch import nn
 
 from algorithms.federation import FederationError
+from runs.format import printable
 from runs.index import digest_of as digest_of_names
 from runs.language_problem import ClientWeights, language_problem
 from runs.networks.answers import answers_of
@@ -23,6 +24,7 @@ from runs.networks.language_model import (
     PREFIX,
     Place,
     Task,
+    base_of,
     classes_in,
     configuration_of,
     locate,
@@ -31,10 +33,11 @@ from runs.networks.language_model import (
     usual_layers,
 )
 from runs.networks.language_network import LanguageProblem
-from runs.networks.peft_format import classes_of
+from runs.networks.peft_format import base_named_in, classes_of
 from runs.settings import CONFIGURATION, EARLIER_NAMES, RunError, at_least
 from workloads.data.file_sets import find
 from workloads.data.idx import DataError
+from workloads.messages import shorten
 from workloads.partition import Even, Files, Indices, Partition, hold_out, hold_out_each
 from workloads.texts import TEXTS, ByClient, load_texts
 from workloads.tokens import TokenSet, tokens
@@ -236,7 +239,7 @@ class LanguageFederation:
             answers=answers_of(metrics, tokenizer_at(place, files)) if metrics and train.causal else None,
             autocast=None if self.autocast is None else DTYPES[self.autocast],
         )
-        notes = (*notes, *self._classes_note(module, train.classes), *self._layers_note())
+        notes = (*notes, *self._base_note(), *self._classes_note(module, train.classes), *self._layers_note())
         return replace(made, given={**made.given, **given}, notes=notes)
 
     def _tokenised(
@@ -260,6 +263,17 @@ class LanguageFederation:
             return ()
         used = f"{trained:,} of {train:,} training texts and {tested:,} of {test:,} test texts are used"
         return (f"{used}, because of {' and '.join(named)}",)
+
+    def _base_note(self) -> tuple[str, ...]:
+        """Name the base model of the adapter at the start if it has another name than the model of the run."""
+        named = "" if self.start_from is None else base_named_in(Path(self.start_from))
+        own = base_of(self.model)
+        if not named or Path(named).name.casefold() == Path(own).name.casefold():  # a folder, and a name at a hub
+            return ()
+        return (
+            f"the adapter in {self.start_from} is for the model {shorten(printable(named), 200)} by its configuration, "
+            f"and this run has {own}: it fits only if these are the same",
+        )
 
     def _classes_note(self, module: nn.Module, classes: Sequence[str]) -> tuple[str, ...]:
         """Name a class that the head at the start has in another place than the data."""

@@ -132,6 +132,20 @@ def locate(name: str) -> Place:
     return Place(_in_cache(short))
 
 
+def base_of(model: str) -> str:
+    """Return the base model that an adapter names: its name at Hugging Face, or its path from the current folder.
+
+    An absolute path would name a folder of this machine, which others do not have.
+    """
+    name = model.removeprefix(PREFIX)
+    if name in ALIASES:
+        return ALIASES[name].source
+    place = locate(name)
+    if "/snapshots/" in str(place) and not with_home(name).exists():
+        return name
+    return Path(os.path.relpath(str(place))).as_posix()
+
+
 def usual_layers(name: str) -> str | None:
     """Return patterns of the layers that LoRA is usually applied to; None: the architecture is unknown.
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
 from runs.folder import CHECKPOINTS, checkpoints_of, require_state
-from runs.networks.language_model import ALIASES, PREFIX, all_drawn_in, locate, require_no_model
+from runs.networks.language_model import all_drawn_in, base_of, require_no_model
 from runs.networks.language_network import LanguageNetwork, LanguageProblem
 from runs.networks.peft_format import updates, write_adapter
 from runs.plan import earlier_digest, given_of, parts_of, read_run, require_same_given
 from runs.settings import RunError
 from runs.silos.problem import SILOS
-from workloads.files import with_home
 
 
 def export(folder: Path, out: Path, root: str | None = None, trust: bool = False, number: int | None = None) -> int:
@@ -59,17 +57,3 @@ def export(folder: Path, out: Path, root: str | None = None, trust: bool = False
     base = base_of(run.plan.settings["model"])
     write_adapter(out, network.testing.module, found, others, network.task, base, problem.classes)
     return state.round
-
-
-def base_of(model: str) -> str:
-    """Return the base model that an adapter names: its name at Hugging Face, or its path from the current folder.
-
-    An absolute path would name a folder of this machine, which others do not have.
-    """
-    name = model.removeprefix(PREFIX)
-    if name in ALIASES:
-        return ALIASES[name].source
-    place = locate(name)
-    if "/snapshots/" in str(place) and not with_home(name).exists():
-        return name
-    return Path(os.path.relpath(str(place))).as_posix()

@@ -345,6 +345,15 @@ def read_adapter(folder: Path, module: nn.Module) -> tuple[dict[str, Update], di
     return found, others
 
 
+def base_named_in(folder: Path) -> str:
+    """Return the base model that an adapter names; empty if it names none."""
+    try:
+        name = json.loads((folder / CONFIG).read_text(encoding="utf-8"))["base_model_name_or_path"]
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return ""
+    return name if isinstance(name, str) else ""
+
+
 def classes_of(folder: Path) -> list[str]:
     """Return the names of the classes next to an adapter, in the order of its logits.
 

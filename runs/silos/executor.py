@@ -102,6 +102,7 @@ class Silos(Executor):
         self._packed: dict[tuple[str, str], tuple[Any, Packed, str]] = {}
         self._suspects: dict[str, str] = {}
         self._missed: tuple[int, set[int]] = (0, set())
+        self._unreached: set[int] = set()
         self._sent: tuple[int, dict[int, float]] = (0, {})
         self._earlier: dict[str, dict[int, float]] = {}
         self._rehearsal: Rehearsal | None = None
@@ -139,6 +140,10 @@ class Silos(Executor):
     def absent(self, round: int) -> Collection[int]:
         """Return the clients that are not asked in the rest of a round: they are left out, or missed an exchange."""
         return self._roll.left_out.keys() | (self._missed[1] if self._missed[0] == round else set())
+
+    def unreached(self) -> Collection[int]:
+        """Return the clients of the last exchange to which no request went."""
+        return self._unreached
 
     @property
     def left_out(self) -> Mapping[str, str]:
@@ -214,6 +219,7 @@ class Silos(Executor):
         absent = self.absent(trip.round)
         needed = min(self._patience.least or len(trip.cohort), len(trip.cohort))
         waiting = {number for number in trip.cohort if number not in absent}
+        self._unreached = set(trip.cohort)
         expected = self._expect(trip)
         self._remember_sent(trip)
         sent = (
@@ -239,6 +245,7 @@ class Silos(Executor):
                     if ask_at[number] > 0.0:
                         self._note(trip, number, "asked again")
                     went = self._ask(trip, number, node, turn, sent, until - now, asked)
+                    self._unreached -= {number} if went else set()
                     ask_at[number] = now + (self._patience.again if went else 4.0 * self._pause)
             for ticket, answer in self._line.receive([*asked, *self._roll.greetings]):
                 if ticket not in asked:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
+import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from pathlib import Path
@@ -65,6 +66,7 @@ class Gate:
             silence: Seconds that the next part of a body may take.
         """
         self._superlink, self._client, self._silence = superlink.rstrip("/"), client, silence
+        self._said = ""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -84,7 +86,8 @@ class Gate:
         )
         try:
             response = await self._client.send(request, stream=True)
-        except httpx.TransportError:
+        except httpx.TransportError as error:
+            self._say(f"{self._superlink} does not answer: {str(error) or type(error).__name__}")
             await _answer(send, 502, b"Flower's server does not answer")  # a silo tries again
             return
         except _RefusedError as error:
@@ -100,6 +103,12 @@ class Gate:
             return  # Flower's server broke off, and so does the gate: a silo sees that the answer is not whole
         finally:
             await response.aclose()
+
+    def _say(self, text: str) -> None:
+        """Print why Flower's server cannot be reached; the same reason once, because every silo keeps asking."""
+        if text != self._said:
+            print(f"gate: {text}", file=sys.stderr, flush=True)
+        self._said = text
 
     async def _body(self, receive: Receive) -> AsyncIterator[bytes]:
         """Yield the body of a request as it arrives; Flower's server reads it whole before it checks the key."""
@@ -137,9 +146,11 @@ def keep_gate(folder: Path, listen: str = LISTEN, superlink: str = SUPERLINK) ->
         raise RunError(f"the gate needs {', '.join(missing)}; the README of the app explains them")
     try:
         trusted = ssl.create_default_context(cafile=str(folder / AUTHORITY))
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(folder / CERTIFICATE, folder / KEY)
+        own = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        own.load_cert_chain(folder / CERTIFICATE, folder / KEY)
     except (ssl.SSLError, OSError) as error:
         raise RunError(f"{folder} does not hold a matching certificate and key ({error})") from error
+    _require_trusted(folder, own)
     # Without a limit, because a hundred slow requests of strangers would keep those of silos waiting.
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
     client = httpx.AsyncClient(verify=trusted, timeout=_PATIENCE, limits=limits, trust_env=False)
@@ -157,6 +168,28 @@ def keep_gate(folder: Path, listen: str = LISTEN, superlink: str = SUPERLINK) ->
         date_header=False,
         access_log=False,
     )
+
+
+def _require_trusted(folder: Path, server: ssl.SSLContext) -> None:
+    """Check that a silo that trusts the authority accepts the server's certificate, under any name.
+
+    Raises:
+        RunError: It does not: the certificate has expired, or another authority has signed it.
+    """
+    silo = ssl.create_default_context(cafile=str(folder / AUTHORITY))
+    silo.check_hostname = False
+    up, down = ssl.MemoryBIO(), ssl.MemoryBIO()
+    ends = silo.wrap_bio(down, up), server.wrap_bio(up, down, server_side=True)
+    for end in ends * 3:
+        try:
+            end.do_handshake()
+        except ssl.SSLWantReadError:
+            continue
+        except ssl.SSLCertVerificationError as error:
+            raise RunError(
+                f"silos would refuse {folder / CERTIFICATE} ({error.verify_message}); the README of the app says how "
+                f"to make one that {AUTHORITY} has signed"
+            ) from error
 
 
 def _address(option: str, text: str) -> tuple[str, int]:

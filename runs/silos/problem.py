@@ -15,7 +15,7 @@ from algorithms.descent import takes_values
 from algorithms.federation import Client, Federation, FederationError, Memory, Reply
 from algorithms.tree import Tree
 from algorithms.weights import dense_tree
-from runs.settings import CONTENT, SIZES, START, RunError, at_least
+from runs.settings import ANSWERED, CONTENT, SIZES, START, RunError, at_least
 from runs.silos.given import measure
 
 SILOS = "silos"
@@ -121,12 +121,15 @@ class SiloProblem:
         start: Initial weights.
         measure: Numbers by name for weights, evaluated at the server; default: the clients are asked for their losses.
         run: Name under which silos keep what belongs to the run; empty for those that an earlier version began.
+        counts: Whether the number of silos whose losses were averaged is a metric; an earlier version began tables
+            without it.
     """
 
     clients: RemoteClients
     start: Tree
     measure: Evaluate | None = None
     run: str = ""
+    counts: bool = True
 
     @property
     def shares(self) -> None:
@@ -147,9 +150,12 @@ class SiloProblem:
     def evaluate(self, w: Mapping[str, Any], fed: Federation) -> Mapping[str, float]:
         """Evaluate weights; the silos' mean loss takes an exchange, which the ledger counts.
 
+        The mean is over the silos that answer, whose number is the metric `silos`.
+
         Raises:
             FederationError: The function of the user's changes the weights, or returns no numbers by name.
         """
         if self.measure is not None:
             return measure(self.measure, w)
-        return {"loss": float(fed.mean(local_loss, to=fed.everyone, w=w))}
+        loss = float(fed.mean(local_loss, to=fed.everyone, w=w))
+        return {"loss": loss, **({ANSWERED: len(fed.answered)} if self.counts else {})}

@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 from runs.catalogue import CONDUCT, algorithm_of, options_of
-from runs.folder import CHECKPOINTS, Metrics, train
+from runs.folder import CHECKPOINTS, METRICS, Metrics, train
 from runs.index import SETTINGS, last_index, require_file
 from runs.plan import Parts, Plan, make_plan
-from runs.settings import CONTENT, SIZES, Conduct, RunError
+from runs.settings import ANSWERED, CONTENT, SIZES, Conduct, RunError
 from runs.silos.client_store import RUN
 from runs.silos.executor import Silos
 from runs.silos.given import check_start
@@ -66,7 +66,7 @@ def serve(config: Mapping[str, Any], line: Transport, start: Start, evaluate: Ev
     met = silos.meet(first.keys(), _known_left_out(folder, settings.names))
     clients = [RemoteClient(name, *about) for name, about in zip(settings.names, met, strict=True)]
     silos.expect_data(_known_data(folder, settings.names))
-    problem = SiloProblem(RemoteClients(tuple(clients)), first, evaluate, run)
+    problem = SiloProblem(RemoteClients(tuple(clients)), first, evaluate, run, _counts(folder))
     try:
         metrics = train(plan, folder, _round, say=say, parts=Parts(algorithm, problem, silos))
     except BaseException as error:
@@ -120,6 +120,16 @@ def _known_left_out(folder: Path, names: Sequence[str]) -> dict[str, tuple[str, 
         for name, size in zip(names, sizes, strict=True)
         if name in left
     }
+
+
+def _counts(folder: Path) -> bool:
+    """Return whether the table of a run has a column with the number of silos in each mean; a new table gets it."""
+    path = folder / METRICS
+    if not path.is_file():
+        return True
+    with path.open("rb") as stream:
+        header = stream.readline(1 << 16)
+    return not header.endswith(b"\n") or ANSWERED.encode() in header.rstrip(b"\n").split(b",")
 
 
 def _stored_facts(folder: Path) -> Mapping[str, Any] | None:

@@ -354,6 +354,22 @@ class WithoutSecond(Sequential):
         return (1,) if round >= 2 else ()
 
 
+class WithoutConnection(Sequential):
+    """An executor that cannot reach its third client in round 1."""
+
+    def unreached(self):
+        return (2,)
+
+
+@pytest.mark.parametrize("wrapped", [lambda executor: executor, UploadRecorder, Watching])
+def test_no_message_is_counted_that_did_not_go_even_if_the_executor_is_wrapped(wrapped):
+    fed = Federation(counted(1, 2, 3), executor=wrapped(WithoutConnection()))
+    one_round(lambda fed, cohort, state: fed.mean(upload_size, to=cohort, sent=torch.ones(7)), fed, None, (0, 1, 2))
+    one_round(lambda fed, cohort, state: fed.gather(upload_size, to=cohort, sent=torch.ones(5)), fed, None, (0, 2))
+    down = [(entry.clients, entry.bytes) for entry in fed.ledger.entries if entry.direction == "down"]
+    assert down == [(2, 2 * 7 * 4), (1, 5 * 4)]
+
+
 @pytest.mark.parametrize("wrapped", [lambda executor: executor, UploadRecorder, Watching])
 def test_nothing_is_counted_for_absent_clients_even_if_the_executor_is_wrapped(wrapped):
     fed = Federation(counted(1, 2, 3), executor=wrapped(WithoutSecond()))

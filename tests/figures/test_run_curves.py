@@ -275,3 +275,11 @@ def test_a_band_is_unknown_where_one_seed_is(tmp_path, place):
     first, second = curves(find_runs(tmp_path), "loss").to_dict("records")
     assert (first["mean"], first["least"], first["most"]) == (2.0, 1.0, 3.0)
     assert all(np.isnan(second[name]) for name in ("mean", "least", "most"))
+
+
+def test_no_label_of_a_received_run_is_a_formula_of_a_spreadsheet(tmp_path):
+    for name in ("=HYPERLINK(1)", "fedavg"):
+        write_run(tmp_path / "runs" / name[:2], [1.0, 0.5], algorithm=name)
+    path = write_curves(find_runs(tmp_path / "runs"), None, tmp_path / "out")[-1]
+    with path.open() as stream:
+        assert {row["runs"] for row in csv.DictReader(stream)} == {"'=HYPERLINK(1)", "fedavg"}

@@ -17,6 +17,7 @@ from figures.make import make
 from runs.experiments import Experiment, Trial
 from runs.folder import train
 from runs.listing import find_runs
+from runs.settings import RunError
 
 ROUNDS = 4
 calls: list[str] = []
@@ -230,6 +231,47 @@ def test_a_longer_run_stays_if_the_new_one_repeats_its_rounds(tmp_path, monkeypa
     make(FIGURE, LAPTOP, tmp_path, recompute=True)
     assert [run.done for run in find_runs(tmp_path / "runs")] == [rounds]
     assert not (tmp_path / ".anew").exists()
+
+
+@pytest.mark.parametrize("theirs", ["notes.txt", "checkpoints/notes.txt", "pictures/"])
+def test_a_run_with_a_file_of_somebody_else_is_refused_before_the_runs_that_would_replace_it(tmp_path, theirs):
+    make(FIGURE, LAPTOP, tmp_path)
+    (run,) = find_runs(tmp_path / "runs")
+    place = run.folder / theirs
+    if theirs.endswith("/"):
+        place.mkdir()
+    else:
+        place.write_text("mine")
+    texts = []
+    with pytest.raises(RunError, match=f"{place.name} is in the folder of a run that starts over"):
+        make(FIGURE, Settings(scale="laptop", progress=texts.append), tmp_path, recompute=True)
+    assert not any(", round " in text for text in texts)
+    assert place.exists()
+    make(FIGURE, LAPTOP, tmp_path, from_runs=True)
+    assert not (tmp_path / ".anew").exists()
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_in_the_place_of_a_run_is_refused_before_the_runs_that_would_replace_it(tmp_path, there):
+    make(FIGURE, LAPTOP, tmp_path)
+    (run,) = find_runs(tmp_path / "runs")
+    kept = run.folder.rename(tmp_path / "archive")
+    run.folder.symlink_to(kept if there else tmp_path / "nowhere")
+    texts = []
+    with pytest.raises(RunError, match="is a link, but a run has a folder there"):
+        make(FIGURE, Settings(scale="laptop", progress=texts.append), tmp_path, recompute=True)
+    assert not any(", round " in text for text in texts)
+    assert find_runs(kept)[0].done == ROUNDS
+
+
+def test_a_longer_run_that_stays_may_have_files_of_somebody_else(tmp_path):
+    make(FIGURE, LAPTOP, tmp_path)
+    (run,) = find_runs(tmp_path / "runs")
+    train(Trial("descent", "fedavg", "quadratics", ROUNDS + 2, {"clients": 2}).plan(0), run.folder)
+    (run.folder / "notes.txt").write_text("mine")
+    make(FIGURE, LAPTOP, tmp_path, recompute=True)
+    assert (run.folder / "notes.txt").read_text() == "mine"
+    assert find_runs(tmp_path / "runs")[0].done == ROUNDS + 2
 
 
 def test_what_other_sources_began_is_not_gone_on_with(tmp_path, monkeypatch):

@@ -61,6 +61,28 @@ def test_a_run_of_other_settings_under_the_name_of_a_run_is_refused(tmp_path, se
     assert [outcome.run.rows for outcome in carry_out(rates[0], tmp_path / "store")] == [first.run.rows]
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("metrics.csv", "holds metrics.csv without settings.json"),
+        ("checkpoints", "checkpoints is a file, but a run has a folder there"),
+        ("log.txt", "rankproof did not write it"),
+        ("", "is not a folder, but a run has one there"),
+    ],
+)
+def test_a_file_of_somebody_else_where_a_later_run_goes_is_refused_before_the_first_run(tmp_path, name, message):
+    folder = tmp_path / ONE.plan(1).folder
+    if name:
+        folder.mkdir()
+    (folder / name).write_text("mine")
+    said = []
+    with pytest.raises(RunError, match=message):
+        carry_out(Experiment((ONE,)), tmp_path, say=said.append)
+    assert not said
+    assert list(tmp_path.iterdir()) == [folder]
+    assert (folder / name).read_text() == "mine"
+
+
 def test_a_run_whose_settings_were_edited_is_refused(tmp_path):
     (outcome,) = carry_out(Experiment((replace(ONE, seeds=(0,)),)), tmp_path)
     path = outcome.run.folder / "settings.json"

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import os
+import threading
 
 import pytest
 
@@ -53,3 +55,63 @@ def test_what_was_written_in_a_folder_below_is_cleared(tmp_path):
     record.write({tmp_path / "out" / "below" / "one": b"1", tmp_path / "out" / "two": b"2"})
     record.clear()
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("theirs", ["another process of rankproof", "somebody"])
+def test_a_file_that_appears_while_others_are_written_is_replaced_only_if_rankproof_wrote_it(
+    theirs, tmp_path, monkeypatch
+):
+    """The other process writes its file right before this one would give its file that name."""
+    one, two = tmp_path / "one", tmp_path / "two"
+    place, meant = os.link, []
+
+    def appear(finished, path):
+        if str(path) == str(two) and not meant:
+            meant.append(path)
+            if theirs == "somebody":
+                two.write_bytes(b"theirs")
+            else:
+                FolderRecord(tmp_path).write({one: b"older", two: b"older"})
+        place(finished, path)
+
+    monkeypatch.setattr(os, "link", appear)
+    if theirs == "somebody":
+        with pytest.raises(ForeignFileError, match="two"):
+            FolderRecord(tmp_path).write({one: b"1", two: b"2"})
+        assert two.read_bytes() == b"theirs"
+        assert not one.exists()
+    else:
+        FolderRecord(tmp_path).write({one: b"1", two: b"2"})
+        assert (one.read_bytes(), two.read_bytes()) == (b"1", b"2")
+
+
+def test_a_line_that_another_process_is_writing_is_not_taken_for_one_that_was_cut(tmp_path, monkeypatch):
+    """A long line becomes visible page by page; here one half after the other."""
+    pytest.importorskip("fcntl", reason="other systems lock no files in this way")
+    record, write = FolderRecord(tmp_path), os.write
+    lines = [(f"file-{number}", number, "0") for number in range(4)]
+    record.note(lines[:1])
+    other = threading.Thread(target=record.note, args=([lines[2]],))
+
+    def in_halves(descriptor, data):
+        if b"file-1" not in data:
+            return write(descriptor, data)
+        write(descriptor, data[:9])
+        other.start()
+        other.join(0.05)
+        return 9 + write(descriptor, data[9:])
+
+    monkeypatch.setattr(os, "write", in_halves)
+    record.note([lines[1]])
+    other.join()
+    record.note([lines[3]])
+    assert record.lines() == lines
+
+
+def test_a_line_that_was_cut_gives_way_to_the_next_one(tmp_path):
+    record = FolderRecord(tmp_path)
+    record.note([("one", 1, "0")])
+    with (tmp_path / RECORD).open("ab") as stream:
+        stream.write(b'["tw')
+    record.note([("three", 3, "0")])
+    assert record.lines() == [("one", 1, "0"), ("three", 3, "0")]

@@ -1,6 +1,7 @@
 """The numbers behind verdicts are on record: what counts as a change, and who may change it."""
 
 import json
+import threading
 from dataclasses import replace
 
 import pytest
@@ -155,3 +156,20 @@ def test_a_record_of_other_claims_is_not_replaced(tmp_path, results):
     with pytest.raises(OSError, match=NAME):
         evidence_record.write(tmp_path, results, IDS)
     assert (tmp_path / NAME).read_text() == content
+
+
+def test_two_checks_that_record_at_the_same_time_keep_the_numbers_of_both(tmp_path, results, monkeypatch):
+    """The second one comes between the moment at which the first reads the record and that at which it writes it."""
+    ids = [result.claim.id for result in results]
+    own, second = evidence_of, threading.Thread(target=lambda: evidence_record.write(tmp_path, results[1:2], ids))
+
+    def meet(result):
+        if result is results[0]:
+            second.start()
+            second.join(0.05)
+        return own(result)
+
+    monkeypatch.setattr(evidence_record, "evidence_of", meet)
+    evidence_record.write(tmp_path, results[:1], ids)
+    second.join()
+    assert evidence_record.read_record(tmp_path).keys() == {*ids[:2]}

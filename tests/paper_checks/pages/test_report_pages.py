@@ -1,6 +1,7 @@
 """The report as a folder: its pages, links, search, colours, table and files of others."""
 
 import csv
+import io
 import itertools
 import json
 import re
@@ -18,7 +19,7 @@ from test_report import VOID, figure, result
 from paper_checks.engine.verdict import Decision
 from paper_checks.ledger import PAPERS
 from paper_checks.pages.report import SCRIPTS, render, write_report, write_single_file
-from paper_checks.pages.report_pages import COLUMNS, is_place_of_report, paper_file
+from paper_checks.pages.report_pages import COLUMNS, claims_table, is_place_of_report, paper_file
 from paper_checks.result import Result, Run
 from rankproof import main
 from workloads.written import RECORD, ForeignFileError
@@ -292,6 +293,14 @@ def test_the_table_has_a_line_for_each_claim(folder):
     (one,) = (row for row in rows if row["id"] == "fedlrt/thm-2")
     assert (one["verdict"], one["finding"], one["changes"]) == ("corrected", "truncation-cost", "changes a main result")
     assert 'href="claims.csv" download' in (folder / "index.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("says", ["=HYPERLINK(1)", "+1", "-1", "@x"])
+def test_no_cell_of_the_table_is_a_formula_of_a_spreadsheet(says):
+    one = result("lemma")
+    others = replace(one, claim=replace(one.claim, says=says, because="x = 1"))
+    [row] = csv.DictReader(io.StringIO(claims_table([others]), newline=""))
+    assert (row["says"], row["because"]) == (f"'{says}", "x = 1")
 
 
 def named(name):

@@ -9,7 +9,8 @@ from recording import refused
 from algorithms.schedules import Constant
 from runs.checkpoints import Checkpoint, Checkpoints
 from runs.experiments import Experiment, Trial, _folder, carry_out, format_minutes, missing_runs
-from runs.folder import _require_log, checkpoints_of, remove_run, require_state, train
+from runs.folder import checkpoints_of, remove_run, require_state, train
+from runs.folder_files import require_log
 from runs.index import sign_index
 from runs.plan import earlier_digest, make_plan, parts_of
 from runs.settings import Conduct
@@ -117,7 +118,7 @@ def logs_with_notes(folder):
         "2020-01-02 a note",
     ):
         (folder / "log.txt").write_text(text)
-        yield refused(_require_log, folder)
+        yield refused(require_log, folder)
 
 
 @in_folder

@@ -16,6 +16,7 @@ from runs.networks.language_model import (
     ALIASES,
     ARCHITECTURES,
     Place,
+    base_of,
     drawn_in,
     has_dropout,
     head_of,
@@ -25,7 +26,6 @@ from runs.networks.language_model import (
 )
 from runs.networks.language_network import network_of, vocabulary_of
 from runs.networks.network_function import Batch
-from runs.networks.peft_export import base_of
 from runs.networks.text_federation import TextFederation, is_own_texts
 from workloads.tokens import NO_LOSS, TokenSet
 

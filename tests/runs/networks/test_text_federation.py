@@ -21,8 +21,7 @@ from algorithms.federation import Federation, FederationError  # noqa: E402
 from rankproof import main  # noqa: E402
 from runs.folder import LEDGER, METRICS, train  # noqa: E402
 from runs.format import format_bytes  # noqa: E402
-from runs.networks.language_model import ARCHITECTURES, Place, tokenizer_of, usual_layers  # noqa: E402
-from runs.networks.peft_export import base_of  # noqa: E402
+from runs.networks.language_model import ARCHITECTURES, Place, base_of, tokenizer_of, usual_layers  # noqa: E402
 from runs.plan import code_of, make_plan, parts_of, read_run  # noqa: E402
 from runs.settings import Conduct, RunError  # noqa: E402
 from workloads.data.idx import DataError  # noqa: E402
@@ -416,6 +415,22 @@ def test_the_help_names_the_columns(tmp_path, capsys):
         assert flag in text
     assert main(["train", "fedlora", "--data", "mine:texts", "--model", "hf:minilm", "--help"]) == 0
     assert "--answer" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [("bert", False), ("Somebody/BERT", False), ("../away/bert", False), ("", False), (None, False), ("bert-2", True)],
+)
+def test_an_adapter_of_another_model_is_named_before_the_first_round(tmp_path, models, capsys, named, told):
+    adapter = peft.get_peft_model(bert(classes=2), peft.LoraConfig(r=2, target_modules=["query"]))
+    adapter.save_pretrained(tmp_path / "adapter")
+    path = tmp_path / "adapter" / "adapter_config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "base_model_name_or_path": named}))
+    data = write(tmp_path / "mails.jsonl", classified())
+    run = ["train", "fedlora", "--data", str(data), "--model", f"hf:{models / 'bert'}", *NAMED, "--rank", "2"]
+    more = ["--layers", "*.query", "--start-from", str(tmp_path / "adapter"), "--rounds", "1", "--steps", "1"]
+    assert main([*run, *more, "--out", str(tmp_path / "run")]) == 0
+    assert (f"is for the model {named} by its configuration, and this run has" in capsys.readouterr().err) == told
 
 
 def test_adapters_name_their_base_at_the_hub_or_by_a_relative_path(tmp_path, monkeypatch):

@@ -5,8 +5,10 @@ import importlib.util
 import ipaddress
 import re
 import shlex
+import shutil
 import socket
 import ssl
+import subprocess
 import sys
 import threading
 import time
@@ -173,11 +175,12 @@ def test_headers_without_end_are_refused_and_the_gate_goes_on(tmp_path, monkeypa
         thread.join()
 
 
-def test_a_server_that_is_gone_is_one_to_ask_again():
+def test_a_server_that_is_gone_is_one_to_ask_again_and_the_gate_says_why(capsys):
     def gone(request):
-        raise httpx.ConnectError("refused")
+        raise httpx.ConnectError("certificate has expired")
 
     assert asked(b"/v1/fleet/pull-messages", answer=gone)[0] == 502
+    assert capsys.readouterr().err.endswith(" does not answer: certificate has expired\n")
     assert asked(b"/v1/fleet/pull-messages", answer=lambda request: httpx.Response(401, content=pieces()))[0] == 401
 
 
@@ -195,7 +198,35 @@ def test_a_gate_without_certificates_or_with_an_odd_address_is_refused_in_a_line
     assert not (tmp_path / "app").exists()
 
 
-def certify(folder):
+@pytest.mark.parametrize(
+    ("wrong", "why"), [("expired", "certificate has expired"), ("of another authority", "local issuer|signature")]
+)
+def test_a_gate_whose_certificate_silos_would_refuse_is_refused_in_a_line(tmp_path, wrong, why):
+    certify(tmp_path / "made", until=timedelta(hours=-1 if wrong == "expired" else 24))
+    if wrong == "of another authority":
+        certify(tmp_path / "others")
+        shutil.copy(tmp_path / "others" / "ca.pem", tmp_path / "made")
+    with pytest.raises(RunError, match=rf"silos would refuse .*server.pem \(.*({why}).*\)"):
+        keep_gate(tmp_path / "made", superlink="127.0.0.1:1")
+
+
+def test_a_gate_with_the_certificates_of_the_readme_starts(tmp_path, monkeypatch):
+    """Its commands make them, with OpenSSL 3."""
+    write_app(tmp_path / "app", "fedavg", ("north",))
+    lines = re.findall(r"(?:^    .+\n)+", (tmp_path / "app" / "README.md").read_text(), flags=re.M)
+    (commands,) = (block for block in lines if "openssl" in block)
+    version = subprocess.run(["openssl", "version"], capture_output=True, text=True, check=False).stdout
+    if not re.match("OpenSSL [3-9]", version):
+        pytest.skip("needs OpenSSL 3")
+    subprocess.run(["sh", "-e", "-c", commands], cwd=tmp_path / "app", check=True, capture_output=True)
+    started = []
+    monkeypatch.setattr("uvicorn.run", lambda gate, **options: started.append(options["ssl_certfile"]))
+    keep_gate(tmp_path / "app" / "certificates")
+    assert started == [tmp_path / "app" / "certificates" / "server.pem"]
+    assert (tmp_path / "app" / "keys").is_dir()
+
+
+def certify(folder, until=timedelta(days=1)):
     """The three files of certificates of the README, for a server that is called localhost."""
     folder.mkdir()
     keys = [ec.generate_private_key(ec.SECP256R1()) for _ in range(2)]
@@ -203,7 +234,7 @@ def certify(folder):
     now = datetime.now(UTC)
     for place, (file, name, key) in enumerate(zip(("ca.pem", "server.pem"), names, keys, strict=True)):
         made = x509.CertificateBuilder(names[0], name, key.public_key(), x509.random_serial_number())
-        made = made.not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
+        made = made.not_valid_before(now - timedelta(days=1)).not_valid_after(now + until)
         made = made.add_extension(x509.BasicConstraints(ca=not place, path_length=None), critical=True)
         identifier = x509.SubjectKeyIdentifier.from_public_key(keys[0].public_key())
         if place:

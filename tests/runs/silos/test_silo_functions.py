@@ -13,10 +13,12 @@ from torch import nn
 from torch.func import functional_call
 
 import rankproof
+import runs
 from algorithms.federation import FederationError
 from runs.settings import ANEW, Remedy, RunError
 from runs.silos.executor import Silos
 from runs.silos.given import MARGIN, check_start
+from runs.silos.problem import SiloProblem
 from runs.silos.server import serve
 from runs.silos.transport import AnswerPolicy
 
@@ -535,3 +537,50 @@ def test_remedies_are_listed_in_the_words_of_each_way_to_start_a_run():
     assert str(error) == "it is full; wait, give --x 1, or start over with --force"
     assert error.of_app() == "it is full; wait, or set x to 1"
     assert str(RunError("it is full")) == RunError("it is full").of_app() == "it is full"
+
+
+class Constant:
+    """A client whose loss is a number of its own at all weights."""
+
+    fingerprint = "a number"
+
+    def __init__(self, value, samples):
+        self.value, self.samples = value, samples
+
+    def loss(self, w, batch=None):
+        return self.value + 0.0 * w["W"].sum()
+
+
+def of_constants(folder, rounds, silent=()):
+    """A run of silos a, b and c, in which the silent rounds have no loss of silo c; losses 1, 2 and 8."""
+
+    def answer(node, request, letter):
+        asked = json.loads(request.text)
+        is_silent = str(asked.get("work", "")).endswith("local_loss") and asked["round"] in silent
+        return None if is_silent and asked["silo"] == "c" else letter
+
+    line = Beside(silos_of([Constant(1.0, 3.0), Constant(2.0, 1.0), Constant(8.0, 4.0)], "abc", folder), answer)
+    config = {"algorithm": "fedavg", "silos": "a,b,c", "folder": str(folder / "results"), "steps": 1, "rounds": rounds}
+    return serve({**config, "least": 1, "seconds": 0.3}, line, lambda: {"W": torch.ones(2, 2)})
+
+
+def test_the_metrics_say_over_how_many_silos_a_loss_is_a_mean(tmp_path, capsys):
+    of_constants(tmp_path, 3, silent=(2,))
+    rows = runs.load(tmp_path / "results")
+    assert rows["loss"].tolist() == [37 / 8, 37 / 8, 5 / 4, 37 / 8]
+    assert rows["silos"].tolist() == [3, 3, 2, 3]
+    said = "results: the loss after round 2 is a mean over 2 of 3 silos: others did not answer"
+    for command in (["compare", "--round", "2"], ["plot", "--out", str(tmp_path)]):
+        assert rankproof.main(["runs", command[0], str(tmp_path / "results"), *command[1:]]) == 0
+        assert said in capsys.readouterr().out
+    assert rankproof.main(["runs", "compare", str(tmp_path / "results")]) == 0
+    assert "silos" not in capsys.readouterr().out
+
+
+def test_a_run_whose_table_an_earlier_version_began_goes_on_without_that_number(tmp_path, monkeypatch):
+    own = SiloProblem.evaluate
+    with monkeypatch.context() as earlier:
+        earlier.setattr(SiloProblem, "evaluate", lambda self, w, fed: {"loss": own(self, w, fed)["loss"]})
+        of_constants(tmp_path, 1)
+    of_constants(tmp_path, 2)
+    assert runs.load(tmp_path / "results").columns.tolist() == ["loss", "bytes_down", "bytes_up"]

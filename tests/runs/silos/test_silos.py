@@ -167,6 +167,37 @@ def test_a_silo_that_is_left_out_is_sent_no_bytes(absent, name, expected, tmp_pa
     assert found == expected
 
 
+@pytest.mark.parametrize("name", ["fedavg", "fedlrt-full"])
+def test_a_silo_without_connection_is_sent_no_bytes_in_the_round_in_which_it_goes(name, tmp_path):
+    """South leaves before round 2 and comes back before round 3."""
+    parts = given(name)
+    met = Met(parts.problem.clients, tmp_path, parts.problem.start, seconds=0.3, least=1)
+    steps = rounds(parts.algorithm, met.problem, rounds=3, executor=met.executor)
+    south = 100 + NAMES.index("south")
+    for step in steps:
+        if step.state.round == 1:
+            away = met.line.silos.pop(south)
+        elif step.state.round == 2:
+            met.line.silos[south] = away
+    down = [(entry.round, entry.clients) for entry in step.ledger.entries if entry.direction == "down"]
+    up = [(entry.round, entry.clients) for entry in step.ledger.entries if entry.direction == "up"]
+    assert dict(down) == dict(up) == {1: 3, 2: 2, 3: 3}
+
+
+@pytest.mark.parametrize("cohort", [1, 2])
+def test_rounds_draw_their_silos_from_those_that_are_not_left_out(cohort, tmp_path):
+    """A round that drew only silos that are left out could never end."""
+    parts = given("fedavg")
+    met = Met(parts.problem.clients, tmp_path, parts.problem.start, seconds=0.3, least=1, wrong="left out")
+    met.executor.leave_out({"south": "left out in round 1"})
+    steps = met.run(parts.algorithm, 8, cohort=cohort)
+    asked = [json.loads(letter.text) for _, letter in met.line.sent]
+    by_round = [{one["silo"] for one in asked if one.get("round") == number} for number in range(1, 9)]
+    assert set(map(len, by_round)) == {cohort}
+    assert set().union(*by_round) == {"north", "east"}
+    assert [entry.clients for entry in steps[-1].ledger.entries] == [cohort] * 16
+
+
 def test_a_mean_of_those_that_answered_has_their_weights(tmp_path):
     parts = given("fedavg")
     met = Met(

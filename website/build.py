@@ -1,0 +1,68 @@
+"""`python website/build.py [FOLDER]` builds the site into a folder, which keeps all files that are not of an old site.
+
+MkDocs empties the folder that it builds into. It therefore builds into a temporary one, whose files then replace those
+of the site before.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from workloads.files import require_writable
+from workloads.processes.locks import lock_folder
+from workloads.written import FolderRecord
+
+ROOT = Path(__file__).resolve().parent.parent
+MKDOCS = ("-m", "mkdocs", "build", "--quiet", "--strict", "--config-file", "website/mkdocs.yml", "--site-dir")
+
+
+def publish(built: Path, site: Path) -> None:
+    """Write a built site into a folder, and remove the files of the site before that are not in it.
+
+    Args:
+        built: The folder of the built site.
+        site: The folder, which may hold other files.
+
+    Raises:
+        ForeignFileError: It holds a file that the site has too, and that this function did not write.
+        OSError: A file cannot be written; none has been changed then.
+    """
+    files = {site / path.relative_to(built): path.read_bytes() for path in built.rglob("*") if path.is_file()}
+    require_writable(site)
+    with lock_folder(site, wait=True):
+        record = FolderRecord(site)
+        for folder in sorted({path.parent for path in files}):
+            folder.mkdir(parents=True, exist_ok=True)
+        record.write(files)
+        removed = record.remove({site / name for name, _, _ in record.lines()} - files.keys())
+        for folder in sorted({folder for path in removed for folder in path.parents}, reverse=True):
+            if folder.is_relative_to(site):
+                with suppress(OSError):  # it holds other files
+                    folder.rmdir()
+        record.shorten()
+
+
+def main() -> int:
+    """Build the site into the folder that is asked for, or into `site/`."""
+    site = Path(sys.argv[1]) if sys.argv[1:] else ROOT / "site"
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": "website"}
+    try:
+        FolderRecord(site).require([site / "index.html"])
+        with TemporaryDirectory() as folder:
+            done = subprocess.run([sys.executable, *MKDOCS, folder], cwd=ROOT, check=False, env=environment)
+            if done.returncode == 0:
+                publish(Path(folder), site)
+    except OSError as error:
+        remedy = "; move it away" if isinstance(error, FileExistsError) else ""
+        print(f"{error.filename}: {error.strerror}{remedy}", file=sys.stderr)
+        return 2
+    return done.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
