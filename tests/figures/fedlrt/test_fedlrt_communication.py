@@ -44,6 +44,17 @@ def test_the_stated_savings_ask_for_these_ranks(table):
         assert largest_rank(table, "fig-6", "simplified correction", share) == rank
 
 
+def test_a_head_saves_little_of_the_whole_network(table):
+    """A head of 10 x 512 at rank 4: 3 * 522 * 4 = 6,264 numbers, and 5, 13 or 7 matrices of 16."""
+    mine = table[(table.figure == "fig-5") & (table["rank"] == 4)].set_index("variant").of_all
+    for variant, trips, low in (
+        ("without correction", 2, 6_344),
+        ("full correction", 4, 6_472),
+        ("simplified correction", 4, 6_376),
+    ):
+        assert mine[variant] == pytest.approx((trips * 5_120 - low) / (trips * 11_173_962), rel=1e-12)
+
+
 def test_the_figure_tells_them(table):
     assert "up to rank 61" in COMMUNICATION.found(table)
     assert len(COMMUNICATION.draw(table).axes) == 4

@@ -52,6 +52,7 @@ def test_two_intervals_of_the_same_bounds_are_two_unknowns():
         lambda a, b, c: (a - b) * (a + c),
         lambda a, b, c: (c * c - c) / (a * b),
         lambda a, b, c: a / b - c / b,
+        lambda a, b, c: a / b + b / a,  # 2 at a = b, below all corners
         lambda a, b, c: largest([a, b, c]) - a,
         lambda a, b, c: smallest([a - c, b - c]) + a,
         lambda a, b, c: a / (a + b) * (b / (a + b)),

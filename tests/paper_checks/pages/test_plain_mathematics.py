@@ -29,6 +29,7 @@ CLAIMS = Ledger.of().select()
         (r"\overline{xy}^2", "bar(xy)²", "bar(x y)^2"),
         (r"\nabla_{\tilde S}L", "∇_S̃ L", "grad_Stilde L"),
         (r"\begin{pmatrix}a & b\\0 & c\end{pmatrix}", "(a, b; 0, c)", "(a, b; 0, c)"),
+        (r"\frac{x}{(a+b)(c+d)}", "x/((a + b)(c + d))", "x/((a + b)(c + d))"),
         (r"f''", "f''", "f''"),
         (r"\frac{x}{y} \frac{x}{ab} \frac{x}{12}", "(x/y)(x/(ab))(x/12)", "(x/y)(x/(a b))(x/12)"),
     ],
