@@ -96,6 +96,10 @@ def test_distance_from_a_law_with_atoms_by_hand():
     assert distribution_distance([-1.0, -1.0, 1.0, 1.0 + 1e-13], coin) == pytest.approx(0.25)
     assert distribution_distance([1.0], coin) == pytest.approx(0.25)
     assert distribution_distance([-1.0], coin) == pytest.approx(0.75)
+    near = AtomicLaw((1.0, 1.0 + 1e-13), (0.5, 0.5))  # too near for the width that atoms have otherwise
+    rounded = [1.0 - 3e-15] * 10 + [1.0 + 1e-13 + 3e-15] * 10  # the rounding of a matrix with 20 eigenvalues
+    assert distribution_distance(rounded, near) == pytest.approx(0.0, abs=1e-15)
+    assert distribution_distance(rounded[::10], near) == pytest.approx(0.5)  # beyond that of two
     assert distribution_distance([0.0], PointMass(0.0)) == 0.0
 
 

@@ -353,6 +353,16 @@ def test_orders_are_whole_numbers():
                 ask(bad)
 
 
+@pytest.mark.parametrize("ratio", [3.7e13, 101.0, 99.0, 0.0101, 0.0099])
+@pytest.mark.parametrize("place", [-0.9, 0.3, 0.99])
+def test_marchenko_pastur_of_extreme_ratios_is_its_closed_form(ratio, place):
+    """Its band may be narrow compared with its location, so the numbers under the root are exact fractions."""
+    x = Fraction(ratio + 1 + place * 2 * np.sqrt(ratio))
+    under = float(4 * Fraction(ratio) - (x - Fraction(ratio) - 1) ** 2)
+    expected = np.sqrt(under) / (2 * np.pi * ratio * float(x))
+    assert MarchenkoPastur(ratio).pdf(float(x)) == pytest.approx(expected, rel=1e-11, abs=0.0)
+
+
 def test_marchenko_pastur_beside_its_atom():
     """Just left of the atom at 0, of mass 1 - 1/2.5: g = 0.6 / z + O(1), where the plain root formula cancels."""
     for z in (-1e-12, -1e-9, -1e-6):

@@ -91,6 +91,14 @@ def test_products_of_draws_are_those_of_their_matrix():
     assert free == pytest.approx(free.T)
 
 
+def test_the_rounding_of_singular_blocks_is_no_negative_variance():
+    rng = np.random.default_rng(0)
+    for sides in rng.standard_normal((20, 2, 3)):
+        population = JointPopulation.of([[1.0, 2.0]], [4.0], [np.outer(side, side) for side in sides])
+        draw = draw_sum(population, TWO, (5, 6), np.random.default_rng(0))
+        assert np.isfinite(draw.matrix).all()
+
+
 @pytest.mark.parametrize("matrix_free", [False, True])
 def test_a_block_turns_into_its_eigenvectors_and_back(matrix_free):
     """Three directions, whose turn is not symmetric; many samples make S the population."""
