@@ -68,7 +68,7 @@ def test_a_comparison_knows_no_unit(unit):
     """1, 1.1 and 0.9: mean 1, standard error 0.1 / sqrt(3)."""
     sample = unit * np.array([1.0, 1.1, 0.9])
     near, far = (Comparison.from_sample("x", sample, place * unit) for place in (1.05, 5.0))
-    assert near.standard_error == pytest.approx(0.1 / np.sqrt(3) * unit)
+    assert near.standard_error == pytest.approx(0.1 / np.sqrt(3) * unit, rel=1e-9, abs=0.0)
     assert near.deviation == pytest.approx(-0.05 * np.sqrt(3) / 0.1)
     assert far.deviation == pytest.approx(-4 * np.sqrt(3) / 0.1)
     assert (near.agrees(), far.agrees(), far.agrees(0.01)) == (True, True, False)  # t(1 - 5e-7; 2) = 1000

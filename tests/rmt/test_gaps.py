@@ -83,7 +83,7 @@ def test_equal_weights_have_a_closed_form(unit):
             found = model.in_gaps(spike * unit)
             assert len(found) == (ratio * k2 < 1)
             for outlier in found:
-                assert outlier.location == pytest.approx(2 * unit * spike * (1 + ratio * k1), rel=1e-13)
+                assert outlier.location == pytest.approx(2 * unit * spike * (1 + ratio * k1), rel=1e-13, abs=0.0)
                 assert outlier.overlap == pytest.approx((1 - ratio * k2) / (1 + ratio * k1), rel=1e-12)
 
 
