@@ -137,10 +137,10 @@ def test_zeros_along_the_axes_are_not_beyond_a_threshold():
 @pytest.mark.parametrize(("unit", "taken"), [(1e-144, True), (1e-146, False), (1e144, True), (1e146, False)])
 def test_squares_beyond_double_precision_are_refused(unit, taken):
     operator = DenseOperator(unit * torch.diag(torch.tensor([3.0, -1.0]).double()))
-    assert measure(operator, "sharpness,stable-rank")["sharpness"].value == pytest.approx(3.0 * unit)
+    assert measure(operator, "sharpness,stable-rank")["sharpness"].value == pytest.approx(3.0 * unit, rel=1e-9, abs=0.0)
     if taken:
         found = measure(operator, "sharpness,frobenius-squared")["frobenius-squared"]
-        assert found.value / unit == pytest.approx(10.0 * unit)
+        assert found.value / unit == pytest.approx(10.0 * unit, rel=1e-9, abs=0.0)
         assert found.low <= found.value <= found.high
     else:
         with pytest.raises(
