@@ -10,7 +10,7 @@ import os
 import sys
 
 sys.path[:] = [place for place in sys.path if os.path.abspath(place) != os.path.dirname(os.path.abspath(__file__))]
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path[:0] = [os.path.dirname(os.path.dirname(os.path.abspath(__file__))), os.path.dirname(os.path.abspath(__file__))]
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import argparse
@@ -18,7 +18,6 @@ import json
 import platform
 import tempfile
 import time
-from collections.abc import Callable, Iterable
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -26,30 +25,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from stored_experiments import EXPERIMENTS, design_of, table_of
 
-from figures.experiments.experiment import CHOICE, RUN, Design, key_columns
-from figures.fedloru import designs as fedloru_designs
-from figures.fedlrt.vision_runs import VISION
-from figures.figure import Settings
-from figures.rolora.fig2_runs import FIG2_SIZES, designs
+from figures.experiments.experiment import CHOICE, RUN, key_columns
 from runs.experiments import Experiment, carry_out
 
 HOME = Path(__file__).resolve().parent
-STORED = HOME.parent / "docs" / "figures"
-LAPTOP = Settings(scale="laptop")
-
-EXPERIMENTS: dict[str, Callable[[], Iterable[Design]]] = {
-    **{
-        f"fedloru/{name}": lambda name=name: [getattr(fedloru_designs, f"{name.replace('-', '')}_design")(LAPTOP)]
-        for name in ("tab-1", "tab-3", "tab-4", "tab-6", "tab-7", "restarts")
-    },
-    "fedloru/fig-8": lambda: fedloru_designs.fig8_designs(LAPTOP)[1:],
-    **{f"fedlrt/{name}": lambda of=of: [of["laptop"].design] for name, of in VISION.items()},
-    "rolora/fig-2": lambda: [
-        design for start in FIG2_SIZES["laptop"].rounds for design in designs(FIG2_SIZES["laptop"], start, {})
-    ],
-}
-"""The designs of every experiment, at laptop scale."""
 
 
 def rate_of(table: pd.DataFrame, keys: list[str], run: pd.Series) -> float | None:
@@ -62,17 +43,11 @@ def rate_of(table: pd.DataFrame, keys: list[str], run: pd.Series) -> float | Non
 
 def again(id: str, rng: np.random.Generator) -> dict[str, Any]:
     """Repeat one run of an experiment, drawn at random, and return it with the stored numbers."""
-    table = pd.read_csv(STORED / f"{id.replace('/', '-')}.csv")
+    table = table_of(id)
     keys = key_columns(table)
     runs = table[table.stage == RUN].drop_duplicates([*keys, "seed"])
     run = runs.iloc[rng.integers(len(runs))]
-    wanted = {key: str(run[key]) for key in keys}
-    ((design, line),) = [
-        (of, line)
-        for of in EXPERIMENTS[id]()
-        for line in of.lines
-        if {key: str(value) for key, value in line.keys.items()} == wanted
-    ]
+    design, line = design_of(id, {key: str(run[key]) for key in keys})
     trial = line.trial(design.rounds, (int(run.seed),), rate_of(table, keys, run))
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as store:
