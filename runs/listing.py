@@ -600,10 +600,11 @@ def describe_partial_means(runs: Sequence[FoundRun], metric: str, after: int | N
         every = run.settings.get("clients", 0)
         fewer = [row for row in shown if row[ANSWERED] < every]
         if fewer:
-            when = ", ".join(str(row["round"]) for row in fewer[:3]) + (" and more" if len(fewer) > 3 else "")
+            when = ", ".join(str(row["round"]) for row in fewer[:3]) + f" and {len(fewer) - 3} more" * (len(fewer) > 3)
+            counts = sorted({row[ANSWERED] for row in fewer})
             lines.append(
-                f"{run.folder}: the loss after round {when} is a mean over {min(row[ANSWERED] for row in fewer)} of "
-                f"{every} silos{' or more' if len({row[ANSWERED] for row in fewer}) > 1 else ''}: others did not answer"
+                f"{run.folder}: the loss after round{'s' * (len(fewer) > 1)} {when} is a mean over "
+                f"{'at least ' * (len(counts) > 1)}{counts[0]} of {every} silos, because the others did not answer"
             )
     return lines
 

@@ -3,6 +3,7 @@
 import json
 import pickle
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from torch.func import functional_call
 import rankproof
 import runs
 from algorithms.federation import FederationError
+from runs.listing import describe_partial_means, find_runs
 from runs.settings import ANEW, Remedy, RunError
 from runs.silos.executor import Silos
 from runs.silos.given import MARGIN, check_start
@@ -569,12 +571,17 @@ def test_the_metrics_say_over_how_many_silos_a_loss_is_a_mean(tmp_path, capsys):
     rows = runs.load(tmp_path / "results")
     assert rows["loss"].tolist() == [37 / 8, 37 / 8, 5 / 4, 37 / 8]
     assert rows["silos"].tolist() == [3, 3, 2, 3]
-    said = "results: the loss after round 2 is a mean over 2 of 3 silos: others did not answer"
+    said = "results: the loss after round 2 is a mean over 2 of 3 silos, because the others did not answer"
     for command in (["compare", "--round", "2"], ["plot", "--out", str(tmp_path)]):
         assert rankproof.main(["runs", command[0], str(tmp_path / "results"), *command[1:]]) == 0
         assert said in capsys.readouterr().out
     assert rankproof.main(["runs", "compare", str(tmp_path / "results")]) == 0
     assert "silos" not in capsys.readouterr().out
+
+    (run,) = find_runs(tmp_path / "results")
+    counted = [{**row, "silos": silos} for row, silos in zip((*run.rows, run.rows[-1]), (2, 1, 3, 2, 2), strict=True)]
+    (line,) = describe_partial_means([replace(run, rows=tuple(counted))], "loss")
+    assert "the loss after rounds 0, 1, 3 and 1 more is a mean over at least 1 of 3 silos," in line
 
 
 def test_a_run_whose_table_an_earlier_version_began_goes_on_without_that_number(tmp_path, monkeypatch):
