@@ -64,7 +64,7 @@ docs: $(READY)
 	$(BIN)/python website/notebook.py
 
 site: $(SITE)
-	$(BIN)/python website/build.py
+	$(BIN)/python website/site_build.py
 
 bench: $(READY)
 	$(BIN)/python benchmarks/rmt.py

@@ -39,7 +39,7 @@ class Executor(ABC):
         return ()
 
     def unreached(self) -> Collection[int]:
-        """Return the clients of the last exchange that it was not sent to, because they had no connection."""
+        """Return the clients that did not receive the last exchange because they had no connection."""
         return ()
 
 
@@ -66,5 +66,5 @@ class Wrapper(Executor):
         return self._executor.absent(round)
 
     def unreached(self) -> Collection[int]:
-        """Return the clients that the wrapped executor could not send the last exchange to."""
+        """Return the clients that did not receive the last exchange of the wrapped executor."""
         return self._executor.unreached()

@@ -169,7 +169,7 @@ class Federation:
     def cohort(self, size: int | None = None) -> Cohort:
         """Draw the clients of this round without replacement from (seed, round); default: all clients.
 
-        Clients that an executor has left out are not drawn, unless it has left out all.
+        Clients that an executor has left out are drawn only where the others are fewer than the size.
 
         Raises:
             FederationError: The size is not between 1 and the number of clients.
@@ -182,9 +182,11 @@ class Federation:
             return self.everyone
         rng = np.random.default_rng([self.seed, self._round])
         absent = self._executor.absent(self._round)
-        there = [number for number in self.everyone if number not in absent] if absent else self.everyone
-        there = there or self.everyone
-        return tuple(there[place] for place in sorted(rng.choice(len(there), min(size, len(there)), replace=False)))
+        there = tuple(number for number in self.everyone if number not in absent) if absent else self.everyone
+        if len(there) <= size:
+            gone = [number for number in self.everyone if number not in there]
+            return tuple(sorted((*there, *gone[: size - len(there)])))
+        return tuple(there[place] for place in sorted(rng.choice(len(there), size, replace=False)))
 
     def gather(
         self, work: Work, *, to: Cohort, draw: Draw | None = None, each: Each | None = None, **sent: Any

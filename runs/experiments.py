@@ -229,16 +229,17 @@ def carry_out(
 def require_replaceable(experiment: Experiment, store: Path) -> None:
     """Check that a store lets runs of an experiment that are made elsewhere replace its own.
 
-    Longer runs in the store are not checked, because they stay.
+    Longer runs in the store are not checked, because they stay if they begin alike.
 
     Raises:
         RunError: The folder of a run that would be replaced has a file that no run wrote.
     """
-    for trial, seed in experiment.runs:
-        shared = store / trial.plan(seed).folder
-        for folder in (shared, shared.with_name(f"{shared.name}{EVERY}{trial.every}")):
-            if not (folder / SETTINGS).exists() or find_runs(folder)[0].done <= trial.rounds:
-                require_removable(folder)
+    folders = [(store / trial.plan(seed).folder, trial) for trial, seed in experiment.runs]
+    for folder, trial in folders:
+        shared = len({other.every for its, other in folders if its == folder}) > 1
+        for place in (folder, *([_own(folder, trial)] if shared else ())):
+            if not (place / SETTINGS).exists() or find_runs(place)[0].done <= trial.rounds:
+                require_removable(place)
 
 
 def _require_own_unchanged(
@@ -329,7 +330,7 @@ def _folder(trial: Trial, seed: int, store: Path) -> Path:
     """
     plan = trial.plan(seed)
     shared = store / plan.folder
-    own = shared.with_name(f"{shared.name}{EVERY}{trial.every}")
+    own = _own(shared, trial)
     run = read_run_of(shared, plan.digest) if (shared / SETTINGS).exists() else None
     serves = run is None or not _unevaluated(run, trial)
     if run is not None and serves and run.done >= trial.rounds:
@@ -338,6 +339,11 @@ def _folder(trial: Trial, seed: int, store: Path) -> Path:
         return own
     free = run is None or run.done >= run.rounds or run.conduct.get("evaluate_every", 1) == trial.every
     return shared if serves and free else own
+
+
+def _own(shared: Path, trial: Trial) -> Path:
+    """Return the folder of a trial's own run, next to one of the same settings with other evaluations."""
+    return shared.with_name(f"{shared.name}{EVERY}{trial.every}")
 
 
 def _unevaluated(run: FoundRun, trial: Trial) -> list[int]:

@@ -604,7 +604,8 @@ def describe_partial_means(runs: Sequence[FoundRun], metric: str, after: int | N
             counts = sorted({row[ANSWERED] for row in fewer})
             lines.append(
                 f"{run.folder}: the loss after round{'s' * (len(fewer) > 1)} {when} is a mean over "
-                f"{'at least ' * (len(counts) > 1)}{counts[0]} of {every} silos, because the others did not answer"
+                f"{'at least ' * (len(counts) > 1)}{counts[0]} of {every} silos, because the others did not answer or "
+                "are left out"
             )
     return lines
 

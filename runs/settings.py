@@ -121,7 +121,7 @@ PRETRAINED, CONFIGURATION, ADAPTER = "pretrained model", "configuration of the m
 START, SIZES, CONTENT = "start", "sizes of silos", "content of silo "
 """Names of the start of a run of silos, of their sizes, and of a silo's data, which the name of the silo follows."""
 ANSWERED = "silos"
-"""Metric with the number of silos over whose losses the loss is a mean."""
+"""Metric with the number of silos whose losses the loss averages."""
 STAYING = (*PLACE, "evaluate_every", "keep_every", "spectrum", "spectrum_quantities")
 """Settings of a run's conduct that its folder keeps; the first versions had these among what decides the numbers."""
 

@@ -16,10 +16,10 @@ from paper_checks.pages.mathml import to_mathml
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT / "website"))
-from build import publish  # noqa: E402
 from places import FRONT, linked_pages, page_of, place, relink, targets  # noqa: E402
 from reference import DOORS, FIRST, reference_pages  # noqa: E402
 from search import name_of, shortened, weight, with_names  # noqa: E402
+from site_build import publish  # noqa: E402
 
 WRITTEN = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").glob("*.md"))]
 
@@ -204,7 +204,7 @@ def test_a_site_stops_at_a_file_of_somebody_else_and_changes_nothing(tmp_path):
         publish(_built(tmp_path / "built", a="1", index="1"), tmp_path / "site")
     assert _files(theirs) == {"index.html": "my page", "notes.html": "my notes"}
     done = subprocess.run(
-        [sys.executable, "website/build.py", str(theirs)], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "website/site_build.py", str(theirs)], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
     assert done.stderr.startswith(f"{theirs / 'index.html'}: rankproof did not write it")
@@ -216,7 +216,7 @@ def site(tmp_path_factory):
     pytest.importorskip("mkdocs", reason="`make site` installs it")
     folder = tmp_path_factory.mktemp("site")
     done = subprocess.run(
-        [sys.executable, "website/build.py", str(folder)], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "website/site_build.py", str(folder)], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     return folder

@@ -127,7 +127,7 @@ def differences(figure: Figure, settings: Settings) -> tuple[Difference, ...]:
 def with_beyond(figure: Figure, rows: Sequence[Difference]) -> tuple[Difference, ...]:
     """Return rows with their sources, and with those of the settings that no option of a run has.
 
-    The rows of stored numbers take part, because both are facts about the paper and not about the runs.
+    Sources and these settings describe the paper, so rows of stored numbers get the current ones.
     """
     sources = figure.conventions
     options = [

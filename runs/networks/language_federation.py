@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, dataclass, replace
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
@@ -268,11 +269,11 @@ class LanguageFederation:
         """Name the base model of the adapter at the start if it has another name than the model of the run."""
         named = "" if self.start_from is None else base_named_in(Path(self.start_from))
         own = base_of(self.model)
-        if not named or Path(named).name.casefold() == Path(own).name.casefold():  # a folder, and a name at a hub
+        if not named or _last_name(named) == _last_name(own):
             return ()
         return (
-            f"the adapter in {self.start_from} is for the model {shorten(printable(named), 200)} by its configuration, "
-            f"and this run has {own}: it fits only if these are the same",
+            f"the adapter in {self.start_from} names the base model {shorten(printable(named), 200)}, but this run "
+            f"uses {own}: it fits only if both are the same model",
         )
 
     def _classes_note(self, module: nn.Module, classes: Sequence[str]) -> tuple[str, ...]:
@@ -372,3 +373,13 @@ def _stamp(place: Place) -> tuple[object, ...]:
 def _texts_stamp(name: str, root: str | None) -> tuple[object, ...]:
     folder = find(TEXTS[name], root)
     return () if folder is None else _stamp(Place(folder))
+
+
+def _last_name(model: str) -> str:
+    r"""Return the name of a model without its owner or its folder, in small letters.
+
+    >>> _last_name("org/Bert"), _last_name(r"C:\models\bert"), _last_name("hub/models--org--bert/snapshots/86b5")
+    ('bert', 'bert', 'bert')
+    """
+    cached = re.search(r"models--(?:[^/\\]+--)?([^/\\]+)[/\\]snapshots[/\\]", model)
+    return (cached[1] if cached else PureWindowsPath(Path(model).resolve()).name).casefold()

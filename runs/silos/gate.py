@@ -86,8 +86,9 @@ class Gate:
         )
         try:
             response = await self._client.send(request, stream=True)
+            self._said = ""
         except httpx.TransportError as error:
-            self._say(f"{self._superlink} does not answer: {str(error) or type(error).__name__}")
+            self._say(f"{self._superlink} cannot be reached: {str(error) or type(error).__name__}")
             await _answer(send, 502, b"Flower's server does not answer")  # a silo tries again
             return
         except _RefusedError as error:
@@ -174,7 +175,8 @@ def _require_trusted(folder: Path, server: ssl.SSLContext) -> None:
     """Check that a silo that trusts the authority accepts the server's certificate, under any name.
 
     Raises:
-        RunError: It does not: the certificate has expired, or another authority has signed it.
+        RunError: It does not: a certificate has expired, another authority has signed it, or its key is of a kind that
+            browsers and silos do not take.
     """
     silo = ssl.create_default_context(cafile=str(folder / AUTHORITY))
     silo.check_hostname = False
@@ -185,10 +187,11 @@ def _require_trusted(folder: Path, server: ssl.SSLContext) -> None:
             end.do_handshake()
         except ssl.SSLWantReadError:
             continue
-        except ssl.SSLCertVerificationError as error:
+        except (ssl.SSLError, OSError) as error:
+            why = getattr(error, "verify_message", "") or getattr(error, "reason", "") or str(error)
             raise RunError(
-                f"silos would refuse {folder / CERTIFICATE} ({error.verify_message}); the README of the app says how "
-                f"to make one that {AUTHORITY} has signed"
+                f"silos would refuse {folder / CERTIFICATE}, or {AUTHORITY} that signed it ({why}); the README of the "
+                "app says how to make both"
             ) from error
 
 

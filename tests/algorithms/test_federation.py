@@ -355,7 +355,7 @@ class WithoutSecond(Sequential):
 
 
 class WithoutConnection(Sequential):
-    """An executor that cannot reach its third client in round 1."""
+    """An executor that cannot reach its third client."""
 
     def unreached(self):
         return (2,)

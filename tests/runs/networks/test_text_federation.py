@@ -419,7 +419,17 @@ def test_the_help_names_the_columns(tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("named", "told"),
-    [("bert", False), ("Somebody/BERT", False), ("../away/bert", False), ("", False), (None, False), ("bert-2", True)],
+    [
+        ("bert", False),
+        ("Somebody/BERT", False),
+        ("../away/bert", False),
+        ("/cache/models--somebody--bert/snapshots/86b5", False),
+        ("/cache/models--somebody--bert-2/snapshots/bert", True),
+        (r"C:\models\bert", False),
+        ("", False),
+        (None, False),
+        ("bert-2", True),
+    ],
 )
 def test_an_adapter_of_another_model_is_named_before_the_first_round(tmp_path, models, capsys, named, told):
     adapter = peft.get_peft_model(bert(classes=2), peft.LoraConfig(r=2, target_modules=["query"]))
@@ -430,7 +440,7 @@ def test_an_adapter_of_another_model_is_named_before_the_first_round(tmp_path, m
     run = ["train", "fedlora", "--data", str(data), "--model", f"hf:{models / 'bert'}", *NAMED, "--rank", "2"]
     more = ["--layers", "*.query", "--start-from", str(tmp_path / "adapter"), "--rounds", "1", "--steps", "1"]
     assert main([*run, *more, "--out", str(tmp_path / "run")]) == 0
-    assert (f"is for the model {named} by its configuration, and this run has" in capsys.readouterr().err) == told
+    assert (f"names the base model {named}, but this run uses" in capsys.readouterr().err) == told
 
 
 def test_adapters_name_their_base_at_the_hub_or_by_a_relative_path(tmp_path, monkeypatch):

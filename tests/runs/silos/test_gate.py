@@ -180,7 +180,7 @@ def test_a_server_that_is_gone_is_one_to_ask_again_and_the_gate_says_why(capsys)
         raise httpx.ConnectError("certificate has expired")
 
     assert asked(b"/v1/fleet/pull-messages", answer=gone)[0] == 502
-    assert capsys.readouterr().err.endswith(" does not answer: certificate has expired\n")
+    assert capsys.readouterr().err.endswith(" cannot be reached: certificate has expired\n")
     assert asked(b"/v1/fleet/pull-messages", answer=lambda request: httpx.Response(401, content=pieces()))[0] == 401
 
 
@@ -206,7 +206,7 @@ def test_a_gate_whose_certificate_silos_would_refuse_is_refused_in_a_line(tmp_pa
     if wrong == "of another authority":
         certify(tmp_path / "others")
         shutil.copy(tmp_path / "others" / "ca.pem", tmp_path / "made")
-    with pytest.raises(RunError, match=rf"silos would refuse .*server.pem \(.*({why}).*\)"):
+    with pytest.raises(RunError, match=rf"silos would refuse .*server.pem, or ca.pem that signed it \(.*({why}).*\)"):
         keep_gate(tmp_path / "made", superlink="127.0.0.1:1")
 
 
@@ -215,15 +215,14 @@ def test_a_gate_with_the_certificates_of_the_readme_starts(tmp_path, monkeypatch
     write_app(tmp_path / "app", "fedavg", ("north",))
     lines = re.findall(r"(?:^    .+\n)+", (tmp_path / "app" / "README.md").read_text(), flags=re.M)
     (commands,) = (block for block in lines if "openssl" in block)
-    version = subprocess.run(["openssl", "version"], capture_output=True, text=True, check=False).stdout
-    if not re.match("OpenSSL [3-9]", version):
+    openssl = shutil.which("openssl")
+    if not (openssl and re.match("OpenSSL [3-9]", subprocess.check_output([openssl, "version"], text=True))):
         pytest.skip("needs OpenSSL 3")
     subprocess.run(["sh", "-e", "-c", commands], cwd=tmp_path / "app", check=True, capture_output=True)
     started = []
     monkeypatch.setattr("uvicorn.run", lambda gate, **options: started.append(options["ssl_certfile"]))
     keep_gate(tmp_path / "app" / "certificates")
     assert started == [tmp_path / "app" / "certificates" / "server.pem"]
-    assert (tmp_path / "app" / "keys").is_dir()
 
 
 def certify(folder, until=timedelta(days=1)):

@@ -571,7 +571,9 @@ def test_the_metrics_say_over_how_many_silos_a_loss_is_a_mean(tmp_path, capsys):
     rows = runs.load(tmp_path / "results")
     assert rows["loss"].tolist() == [37 / 8, 37 / 8, 5 / 4, 37 / 8]
     assert rows["silos"].tolist() == [3, 3, 2, 3]
-    said = "results: the loss after round 2 is a mean over 2 of 3 silos, because the others did not answer"
+    said = (
+        "results: the loss after round 2 is a mean over 2 of 3 silos, because the others did not answer or are left out"
+    )
     for command in (["compare", "--round", "2"], ["plot", "--out", str(tmp_path)]):
         assert rankproof.main(["runs", command[0], str(tmp_path / "results"), *command[1:]]) == 0
         assert said in capsys.readouterr().out

@@ -198,6 +198,19 @@ def test_rounds_draw_their_silos_from_those_that_are_not_left_out(cohort, tmp_pa
     assert [entry.clients for entry in steps[-1].ledger.entries] == [cohort] * 16
 
 
+@pytest.mark.parametrize("least", [1, 2])
+def test_a_round_without_enough_silos_needs_as_many_as_it_draws(least, tmp_path):
+    """Two of three silos are left out: a cohort of two has one that can answer, which `least` may allow."""
+    parts = given("fedavg")
+    met = Met(parts.problem.clients, tmp_path, parts.problem.start, seconds=0.3, least=least, wrong="left out")
+    met.executor.leave_out({"south": "left out in round 1", "north": "left out in round 1"})
+    if least == 1:
+        assert len(met.run(parts.algorithm, 3, cohort=2)) == 4  # with the start
+    else:
+        with pytest.raises(FederationError, match=r"1 of 2 silos answered, but 2 are needed"):
+            met.run(parts.algorithm, 3, cohort=2)
+
+
 def test_a_mean_of_those_that_answered_has_their_weights(tmp_path):
     parts = given("fedavg")
     met = Met(

@@ -1,11 +1,11 @@
-"""`python website/build.py [FOLDER]` builds the site into a folder, which keeps all files that are not of an old site.
+"""Build the site into a folder: the files of the last site are replaced, and all others stay.
 
-MkDocs empties the folder that it builds into. It therefore builds into a temporary one, whose files then replace those
-of the site before.
+MkDocs empties the folder that it builds into. It therefore builds into a temporary one.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
@@ -22,7 +22,7 @@ MKDOCS = ("-m", "mkdocs", "build", "--quiet", "--strict", "--config-file", "webs
 
 
 def publish(built: Path, site: Path) -> None:
-    """Write a built site into a folder, and remove the files of the site before that are not in it.
+    """Write a built site into a folder, and remove files of the last site that are not in it.
 
     Args:
         built: The folder of the built site.
@@ -49,7 +49,9 @@ def publish(built: Path, site: Path) -> None:
 
 def main() -> int:
     """Build the site into the folder that is asked for, or into `site/`."""
-    site = Path(sys.argv[1]) if sys.argv[1:] else ROOT / "site"
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, nargs="?", default=ROOT / "site", help="default: site/")
+    site = parser.parse_args().folder
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": "website"}
     try:
         FolderRecord(site).require([site / "index.html"])
@@ -58,7 +60,7 @@ def main() -> int:
             if done.returncode == 0:
                 publish(Path(folder), site)
     except OSError as error:
-        remedy = "; move it away" if isinstance(error, FileExistsError) else ""
+        remedy = f"; move {site} away, or build into another folder" if isinstance(error, FileExistsError) else ""
         print(f"{error.filename}: {error.strerror}{remedy}", file=sys.stderr)
         return 2
     return done.returncode
