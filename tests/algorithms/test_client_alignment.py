@@ -6,9 +6,11 @@ from dataclasses import dataclass
 import pytest
 import torch
 
+from algorithms.alignment import alignment
 from algorithms.federation import FederationError
 from algorithms.ledger import Ledger
 from algorithms.rounds import rounds
+from algorithms.tree import Tree
 from runs.catalogue import ALGORITHMS, algorithm_of
 from runs.plan import make_plan, parts_of, read_plan, write_plan
 from runs.settings import Conduct
@@ -62,6 +64,23 @@ def steps(of, aligned=True, **options):
     parts = parts_of(of)
     cohort, seed = of.settings["cohort"], of.settings["seed"]
     return list(rounds(parts.algorithm, parts.problem, rounds=5, cohort=cohort, seed=seed, aligned=aligned, **options))
+
+
+class Averaging:
+    """An algorithm whose state and uploads are models."""
+
+    weights = staticmethod(lambda state: state)
+    client_model = staticmethod(lambda state, upload: upload)
+
+
+def half(*weights):
+    return Tree(w=torch.tensor(weights, dtype=torch.float16))
+
+
+def test_weights_in_half_precision_are_compared_in_double():
+    start, end = half(1.0, 1.0), half(301.0, 1.0)  # 300^2 is beyond the largest number of 65,504
+    assert alignment(Averaging, start, end, [half(301.0, 401.0)]) == pytest.approx(0.6, rel=1e-12)
+    assert alignment(Averaging, start, end, [half(301.0, 401.0), end]) == pytest.approx(0.8, rel=1e-12)
 
 
 def test_two_clients_by_hand():
