@@ -268,8 +268,7 @@ class LanguageFederation:
     def _base_note(self) -> tuple[str, ...]:
         """Name the base model of the adapter at the start if it has another name than the model of the run."""
         named = "" if self.start_from is None else base_named_in(Path(self.start_from))
-        own = base_of(self.model)
-        if not named or _last_name(named) == _last_name(own):
+        if not named or _last_name(named) == _last_name(own := base_of(self.model)):
             return ()
         return (
             f"the adapter in {self.start_from} names the base model {shorten(printable(named), 200)}, but this run "

@@ -175,8 +175,8 @@ def _require_trusted(folder: Path, server: ssl.SSLContext) -> None:
     """Check that a silo that trusts the authority accepts the server's certificate, under any name.
 
     Raises:
-        RunError: It does not: a certificate has expired, another authority has signed it, or its key is of a kind that
-            browsers and silos do not take.
+        RunError: It does not: a certificate has expired, another authority has signed it, or TLS does not accept the
+            kind of its key.
     """
     silo = ssl.create_default_context(cafile=str(folder / AUTHORITY))
     silo.check_hostname = False
